@@ -59,7 +59,7 @@ def measured(seed: int) -> Study:
 def save_picture(study: Study, path: Path) -> None:
     """The report's pictures, one below the other."""
     seen = study.overview()
-    figures = [*draw_candidates(seen), draw_evidence(seen)]
+    figures = [draw_candidates(seen), draw_evidence(seen)]
     images = [mpl.image.imread(BytesIO(as_png(figure, 120))) for figure in figures if figure]
     white = [np.pad(image, ((24, 24), (24, 24), (0, 0)), constant_values=1) for image in images]
     mpl.image.imsave(path, np.vstack(white), metadata={"Software": None})

@@ -10,8 +10,7 @@ import numpy as np
 import mislid
 from mislid.engine import Verdict
 from mislid.engine.view import View
-from mislid.forecast import Sensitivity, SensitivityRow, StudyProgress, WhatIf
-from mislid.forecast.overview import Overview
+from mislid.forecast import Overview, Sensitivity, SensitivityRow, StudyProgress
 from mislid.study import Study
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [0.5, 0.2], "e": [0.3, 0.9]}
@@ -72,14 +71,8 @@ def changed(overview: Overview, **parts: Any) -> Overview:
     return other
 
 
-def what_if(more: int | None, low: int, high: int | None, **changes: Any) -> WhatIf:
-    question = {"m": 2, "delta": 0.05, "tolerance": 0.0, "misspecification": 0.1}
-    given = {**question, **changes, "changed": tuple(changes)}
-    return WhatIf(more, low, high, "", **given, decided_now=False, answer_now=())
-
-
 def progress(more: int | None, low: int, high: int | None, **others: Any) -> StudyProgress:
-    return StudyProgress(30, more, low, high, **{"note": "", **others})
+    return StudyProgress(more, low, high, **{"note": "", **others})
 
 
 def dial(largest: float | None, *rows: SensitivityRow, smallest: float = 0.0) -> Sensitivity:

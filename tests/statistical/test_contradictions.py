@@ -134,12 +134,13 @@ def watched(
         noise=noise,
         seed=seed,
         algorithm="uniform",
+        delta=LEVEL,
     )
     seen: set[str] = set()
     for _ in range(rounds):
         trial = study.ask()
         study.tell(trial, means[trial.arm] + rng.standard_normal())
-        seen |= {warning.kind for warning in study.warnings(level=LEVEL)}
+        seen |= {warning.kind for warning in study.warnings()}
         state = study._session.replay.engine
         if twin_warns(state.counts, state.means):
             seen.add("twin")

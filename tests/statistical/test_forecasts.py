@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import binomtest
 
 import mislid
-from mislid.forecast import progress as forecast
-from mislid.forecast.progress import Snapshot
-from mislid.forecast.simulate import Forward
+from mislid.forecast import Overview
+from mislid.forecast import simulate as forecast
+from mislid.forecast.simulate import Forward, what_if
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5]}
 MEANS = {"a": 0.1, "b": 0.6, "c": 1.0, "d": 0.5}
@@ -28,7 +28,7 @@ class Certain(Forward):
         self._noise = np.zeros_like(self._noise)
 
 
-def looks() -> list[tuple[Snapshot, int]]:
+def looks() -> list[tuple[Overview, int]]:
     """Studies after LOOK measurements, and how many more they needed."""
     found = []
     for seed in range(RUNS):
@@ -39,7 +39,7 @@ def looks() -> list[tuple[Snapshot, int]]:
         snapshot = None
         while study.status == "running":
             if study.samples == LOOK:
-                snapshot = study._snapshot()
+                snapshot = study.overview()
             trial = study.ask()
             study.tell(trial, MEANS[str(trial.arm)] + NOISE * rng.standard_normal())
         if snapshot is not None:
@@ -48,7 +48,7 @@ def looks() -> list[tuple[Snapshot, int]]:
 
 
 @pytest.fixture(scope="module")
-def looked() -> list[tuple[Snapshot, int]]:
+def looked() -> list[tuple[Overview, int]]:
     found = looks()
     assert len(found) > 0.9 * RUNS
     return found
@@ -56,7 +56,7 @@ def looked() -> list[tuple[Snapshot, int]]:
 
 @pytest.mark.parametrize(("simulated", "fails"), [(Forward, False), (Certain, True)])
 def test_the_range(
-    looked: list[tuple[Snapshot, int]],
+    looked: list[tuple[Overview, int]],
     simulated: type[Forward],
     fails: bool,
     monkeypatch: pytest.MonkeyPatch,
@@ -64,7 +64,7 @@ def test_the_range(
     monkeypatch.setattr(forecast, "Forward", simulated)
     missed = 0
     for snapshot, actual in looked:
-        said = snapshot.what_if()
+        said = what_if(snapshot)
         above = said.more_high is not None and actual > said.more_high
         missed += actual < said.more_low or above
     share = 2 / forecast.TAIL

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.forecast.evidence_summary import Claims
-from mislid.forecast.questions import on_sides, ranking
+from mislid.forecast.evidence import on_sides, pair_evidence, ranking
+from mislid.forecast.overview import Overview
 from mislid.study import Study
 from statistical.trials import too_often
 
@@ -50,26 +50,27 @@ class Mistakes(NamedTuple):
 def is_wrong(study: Study) -> tuple[bool, ...]:
     """Whether a threshold at the true mean, a rank or an answer is claimed."""
     # Not by the study's own methods, which refuse to speak where the twin's noise is refuted.
-    claims = study._claims()
-    sides, order = on_sides(claims, LEVEL), ranking(claims)
+    seen = study.overview()
+    sides, order = on_sides(seen, LEVEL), ranking(seen)
     return (
         bool(sides.above or sides.below),
         any(rank != (1, K) for rank in order.ranks),
         bool(order.tops),
-        _p_value(claims) <= DELTA,
+        _p_value(seen) <= DELTA,
     )
 
 
-def _p_value(claims: Claims) -> float:
+def _p_value(seen: Overview) -> float:
     """That of `result_now`, without what takes long."""
-    evidence = claims.pairs_of(claims.answer, claims.engine.question.structured)
-    return float(np.exp(-evidence.at(claims.declared).min()))
+    question = seen.engine.question
+    evidence = pair_evidence(seen, seen.leaders, structured=question.structured)
+    return float(np.exp(-evidence.at(question.model.misspecification).min()))
 
 
 def is_beyond(study: Study) -> tuple[bool, ...]:
     """Whether another answer than the first candidate is claimed."""
-    claims = study._claims()
-    return (_p_value(claims) <= DELTA and claims.answer != (0,),)
+    seen = study.overview()
+    return (_p_value(seen) <= DELTA and seen.leaders != (0,),)
 
 
 def watched(

@@ -1,23 +1,19 @@
-"""Questions to a study's data: forecasts, what-ifs, sensitivity, planning and overview.
+"""Forecasts, what-ifs, sensitivity, planning and other questions to a study's data.
 
 Nothing here changes a study. The methods of `mislid.study.Study` call these functions.
 """
 
-from mislid.forecast.diagnostics import StudyWarning
-from mislid.forecast.history import EvidenceOverTime, History, Moment
+from mislid.forecast.checks import Sensitivity, SensitivityRow, StudyWarning
+from mislid.forecast.evidence import EstimateRow, History, Ranking, ResultNow, Threshold
 from mislid.forecast.overview import Overview
 from mislid.forecast.planning import BudgetCheck, FeatureCheck
-from mislid.forecast.progress import StudyProgress, WhatIf
-from mislid.forecast.questions import EstimateRow, Ranking, ResultNow, Threshold
-from mislid.forecast.sensitivity import Sensitivity, SensitivityRow
+from mislid.forecast.simulate import StudyProgress, WhatIf
 
 __all__ = [
     "BudgetCheck",
     "EstimateRow",
-    "EvidenceOverTime",
     "FeatureCheck",
     "History",
-    "Moment",
     "Overview",
     "Ranking",
     "ResultNow",

@@ -1,88 +1,96 @@
-"""A study at one moment, in numbers: what `mislid study status`, a report or a server shows."""
+"""A study at one moment: what `mislid study status`, a report or a server shows."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid._formatting import shown
-from mislid._validation import Vector, as_arm
-from mislid.certificate.certificate import sha256_of
+from mislid._validation import Matrix, Vector, as_arm
+from mislid.engine import Engine
 from mislid.errors import CertificateError, ProblemError
-from mislid.forecast.diagnostics import StudyWarning, warnings_of
-from mislid.forecast.evidence_summary import Claims
-from mislid.forecast.history import Arms, History, Moment, Record, Rule, best_of, history
-from mislid.forecast.progress import CostToGo, Snapshot, StudyProgress, WhatIf
-from mislid.forecast.sensitivity import Sensitivity, proved_range, sensitivity_of
+from mislid.forecast.checks import Sensitivity, StudyWarning, sensitivity, warnings_of
+from mislid.forecast.evidence import (
+    EstimateRow,
+    History,
+    estimate_rows,
+    evidence_over_time,
+    intervals,
+    proved_range,
+)
+from mislid.forecast.simulate import (
+    StudyProgress,
+    WhatIf,
+    likely_deviations,
+    progress,
+    what_ifs,
+)
+from mislid.geometry.time import CharacteristicTime, characteristic_time
 from mislid.io import as_plain
 from mislid.stopping.rules import StoppingRule, stopping_rule_called
 from mislid.study.assumption_tests import in_words
 from mislid.study.candidates import Candidates
-from mislid.study.events import Contradicted
+from mislid.study.events import Contradicted, Decided
 from mislid.study.replay import Replay
 from mislid.study.results import CONTRADICTED, DECIDED, Label, StudySummary
 from mislid.study.roster import Roster
-from mislid.study.settings import GUARANTEED, KNOWN, UNKNOWN, Settings, is_python
+from mislid.study.settings import GUARANTEED, UNKNOWN, Settings
 from mislid.study.state import NOISE, Correction, Withdrawal, summary_of
 
-# How often a test of what was declared warns without reason, as in `Study.warnings`.
-LEVEL = 0.01
-UNCHECKED = "unchecked"
-NO_RULES = (
-    "no forecast: the study's rules are written in Python and were not given, or of a package that "
-    "is not installed"
-)
-# Candidates times pairs beyond which an optimal allocation would take more than some seconds.
+# Pairs times candidates beyond which searches over all pairs take more than some seconds.
 LARGEST_GAME = 400_000
+# Relative accuracy of the characteristic time.
+RTOL = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Overview(Record):
+class Overview:
     """A study after a number of its events; `Study.overview` gives one.
 
-    All of it is of the same moment, also what is computed later: the study goes on without changing
-    it. Arms are indices of candidates, and shapes are (K,) where nothing else is said. Values and
-    means are as they were told, also where the smallest are the best.
+    Everything in it is about the same moment, also what is computed later: the study goes on
+    without changing it. Arms are indices of candidates, and shapes are (K,) where nothing else is
+    said. Values and means have the user's sign, also where the smallest are the best.
 
     Attributes
     ----------
     settings, candidates
         The question.
-    arms, values
-        The n measurements in their order: indices of candidates, and what was measured.
-    decision
-        The recorded one, or None before there is one.
-    settled
-        After how many measurements the rule `guaranteed` settled a pair (challenger, incumbent) of
-        the answer; pairs that are open are not in it.
-    rules
-        Sampling and stopping rule, where they take the place of those that the settings name.
     summary
         Name, status and sizes.
-    events
-        Number of events in the log.
-    fingerprint
-        The head of the log: the seal of its last event, a SHA-256 of all of them.
-    contradictions
-        What the data refute of what was declared, in words; then nothing is proven.
-    noise_refuted
-        Whether the noise is among it, so that nothing holds for other misspecifications either.
+    arms, values
+        The n measurements in their order: indices of candidates, and what was measured.
+    looks
+        Numbers of measurements after each event that had any, increasing. The measurements of one
+        event may have come in any order.
+    waiting
+        Arms of open trials.
+    decision
+        The recorded decision, or None.
+    verdict
+        The decision that the rules of this release make from the same log, or None.
+    refuted, contradictions
+        What the data refute of the declarations, as records and as sentences; then nothing is
+        proved.
     corrections, withdrawn
-        Values that were mended, and decisions that were withdrawn; arms are those of the roster.
+        Corrected values and withdrawn decisions; their arms are those of the roster.
     roster
-        All candidates that there were, and what became of them.
-    warnings
-        As `Study.warnings` gives them; one of the kind `unchecked` where they cannot be computed.
-    forecaster
-        What forecasts are made from; None where the study's rules are not here.
-    claims
-        What sensitivity and intervals are computed from.
+        All candidates that ever were in the study.
+    events, fingerprint
+        Number of events in the log, and the seal of the last one, a SHA-256 of all of them.
+    engine
+        The rules with all measurements. Where the study's own rules are not available, other rules
+        with the same estimates.
+    has_rules, rules
+        Whether the rules are the study's own, and the rules that were given as objects.
+    trials, diverged
+        Number of trials, and of those for which the rules would now choose another arm than the log
+        records.
 
     Examples
     --------
@@ -92,68 +100,65 @@ class Overview(Record):
     >>> seen = study.overview()
     >>> seen.names(seen.order), seen.means.round(2).tolist()
     (('b', 'c', 'a'), [0.2, 0.9, 0.6])
-
-    A forecast takes a while. Here it is made at once, and something is done after every simulation;
-    another look does without.
-
-    >>> done = []
-    >>> seen.forecast(lambda: done.append("a simulation"))
-    >>> len(done), seen.progress.more > 0
-    (19, True)
-    >>> quick = study.overview()
-    >>> quick.without_forecast()
-    >>> quick.to_dict()["note"]
+    >>> seen.to_dict(forecast=False)["note"]
     'no forecast: it was not asked for'
-
-    One that left the question is no candidate any more, and still in the register:
-
-    >>> study.retire("c", leave=True, reason="no longer sold")
-    >>> later = study.overview()
-    >>> later.labels, later.registered(later.roster.gone)
-    (['a', 'b'], ('c',))
     """
 
+    settings: Settings
+    candidates: Candidates
     summary: StudySummary
-    events: int
-    fingerprint: str
+    arms: NDArray[np.int64]
+    values: Vector
+    looks: NDArray[np.int64]
+    waiting: Sequence[int]
+    decision: Decided | None
+    verdict: Decided | None
+    refuted: tuple[Contradicted, ...]
     contradictions: tuple[str, ...]
-    noise_refuted: bool
     corrections: tuple[Correction, ...]
     withdrawn: tuple[Withdrawal, ...]
     roster: Roster
-    warnings: tuple[StudyWarning, ...]
-    forecaster: Snapshot | None
-    claims: Claims
+    events: int
+    fingerprint: str
+    engine: Engine
+    has_rules: bool
+    rules: tuple[Any, Any]
+    trials: int
+    diverged: int
 
     @classmethod
-    def _of(
-        cls, name: str, replay: Replay, fingerprint: str, contradictions: Sequence[Contradicted]
+    def of(
+        cls,
+        replay: Replay,
+        name: str = "",
+        fingerprint: str = "",
+        refuted: Iterable[Contradicted] = (),
     ) -> Overview:
-        """The study as a replay knows it, which may go on afterwards."""
-        state = replay.state
-        summary = summary_of(name, state)
-        if contradictions:
-            summary = dataclasses.replace(summary, status=CONTRADICTED)
-        engine = replay.estimating()
+        """The study as a replay knows it; the replay may go on afterwards."""
+        state, found, engine = replay.state, tuple(refuted), replay.estimating().copy()
+        sequences = np.array([one.sequence for one in state.observations], dtype=np.int64)
         return cls(
             settings=state.settings,
             candidates=state.candidates,
+            summary=summary_of(name, state),
             arms=np.array([one.arm for one in state.observations], dtype=np.int64),
             values=np.array([one.value for one in state.observations], dtype=np.float64),
+            looks=np.flatnonzero(np.diff(sequences, append=0)) + 1,
+            waiting=tuple(state.waiting_arms()),
             decision=state.decision,
-            settled=engine.settled(),
-            summary=summary,
-            events=state.sequence,
-            fingerprint=fingerprint,
-            contradictions=tuple(in_words(one, state) for one in contradictions),
-            noise_refuted=NOISE in {one.what for one in contradictions},
+            verdict=replay.verdict,
+            refuted=found,
+            contradictions=tuple(in_words(one, state) for one in found),
             corrections=tuple(state.corrections),
             withdrawn=tuple(state.withdrawn),
             roster=state.roster,
-            warnings=_warnings(replay, {one.what for one in contradictions}),
-            forecaster=Snapshot.of(replay, contradictions) if replay.has_rules else None,
-            claims=Claims.of(replay, engine),
+            events=state.sequence,
+            fingerprint=fingerprint,
+            engine=engine,
+            has_rules=replay.has_rules,
             rules=replay.given,
+            trials=len(state.trials),
+            diverged=replay.diverged if replay.has_rules else 0,
         )
 
     @property
@@ -162,9 +167,77 @@ class Overview(Record):
         return self.summary.name
 
     @property
+    def status(self) -> str:
+        """`running`, `decided` or `contradicted`."""
+        return CONTRADICTED if self.contradictions else self.summary.status
+
+    @property
     def decided(self) -> bool:
         """Whether there is an answer that stands."""
-        return self.summary.status == DECIDED
+        return self.status == DECIDED
+
+    @property
+    def K(self) -> int:
+        """Number of candidates."""
+        return self.candidates.K
+
+    @property
+    def samples(self) -> int:
+        """Number of measurements."""
+        return self.arms.size
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The candidates' labels as texts (K,)."""
+        return [str(label) for label in self.candidates.labels]
+
+    @cached_property
+    def counts(self) -> Vector:
+        """Measurements of every candidate (K,)."""
+        return self.engine.counts.astype(np.float64)
+
+    @cached_property
+    def means(self) -> Vector:
+        """Means (K,) of every candidate's measurements; nan where there are none."""
+        return np.where(self.counts > 0.0, self.settings.sign * self.engine.means, math.nan)
+
+    @cached_property
+    def estimates(self) -> Vector:
+        """The model's estimates of the means (K,); nan before there are any."""
+        known = self.settings.sign * self.engine.estimate
+        return known if self.engine.is_estimated else np.full(self.K, math.nan)
+
+    @cached_property
+    def intervals(self) -> Matrix:
+        """Confidence intervals (K, 2) for the true means, infinite where nothing is known.
+
+        All of them hold at all times with probability at least 1 - delta.
+        """
+        return intervals(self)
+
+    @property
+    def best_now(self) -> tuple[int, ...]:
+        """The m arms with the best estimates, best first; empty before there are estimates."""
+        return self.engine.incumbents if self.engine.is_estimated else ()
+
+    @property
+    def leaders(self) -> tuple[int, ...]:
+        """The answer or, before there is one, `best_now`."""
+        return self.best_now if self.decision is None else self.decision.answer
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """The leaders, then the others by their estimates, best first; without data last."""
+        known = self.estimates if self.engine.is_estimated else self.means
+        keys = np.where(np.isnan(known), -math.inf, self.settings.sign * known)
+        ordered = np.argsort(-keys, kind="stable")
+        leaders = np.array(self.leaders, dtype=ordered.dtype)
+        return np.concatenate([leaders, ordered[~np.isin(ordered, leaders)]])
+
+    @property
+    def rule(self) -> StoppingRule:
+        """The stopping rule, with its description and proof."""
+        return stopping_rule_called(self.settings.stopping)
 
     @property
     def proven(self) -> bool:
@@ -172,156 +245,121 @@ class Overview(Record):
         return self.rule.guaranteed and not self.contradictions
 
     @property
-    def rule(self) -> StoppingRule:
-        """The stopping rule, with what stands behind it."""
-        return stopping_rule_called(self.settings.stopping)
-
-    @property
-    def leaders(self) -> tuple[int, ...]:
-        """The answer or, before there is one, what would be it now; best first."""
-        return self.best_now if self.decision is None else self.decision.answer
-
-    @cached_property
-    def proved(self) -> tuple[float | None, float] | None:
-        """Up to which misspecification the answer is proved, and below which all are refuted.
-
-        None where features prove nothing, or with so many candidates that it would take long.
-        """
-        settings = self.settings
-        usable = settings.is_structured and self.rule.name == GUARANTEED and self.samples > 0
-        if not usable or self.is_large or self.noise_refuted:
-            return None
-        try:
-            return proved_range(self.claims)
-        except CertificateError:
-            return None
+    def noise_refuted(self) -> bool:
+        """Whether the data refute the declared noise."""
+        return any(one.what == NOISE for one in self.refuted)
 
     @property
     def is_large(self) -> bool:
-        """Whether what looks at all pairs by all arms would take more than some seconds."""
+        """Whether searches over all pairs take more than some seconds."""
         return self.K * self.settings.m * (self.K - self.settings.m) > LARGEST_GAME
 
     @cached_property
-    def progress(self) -> StudyProgress:
-        """How far the study has come, as `Study.progress` says it."""
-        if self.forecaster is None:
-            best = self.names(self.best_now)
-            return StudyProgress(self.samples, None, 0, None, NO_RULES, best_now=best)
-        return self.forecaster.progress()
+    def proved(self) -> tuple[float | None, float] | None:
+        """The largest misspecification for which the leaders are proved, and the least not refuted.
 
-    def forecast(self, each: Callable[[], object]) -> None:
-        """Simulate now what `progress` would simulate later.
-
-        Parameters
-        ----------
-        each
-            Called without arguments after every simulation. There is none where the study has
-            decided, it is too early, or its rules are not here.
-
-        Raises
-        ------
-        ProblemError
-            If `each` cannot be called.
+        None where features prove nothing, or the search would take long.
         """
-        if not callable(each):
-            raise ProblemError(f"each must be callable; got {shown(each)}")
-        if self.forecaster is not None:
-            self.__dict__["progress"] = self.forecaster.progress(each=each)
+        usable = self.settings.is_structured and self.rule.name == GUARANTEED and self.samples > 0
+        if not usable or self.is_large or self.noise_refuted:
+            return None
+        try:
+            return proved_range(self)
+        except CertificateError:
+            return None
 
-    def without_forecast(self) -> None:
-        """Let `progress` do without simulations: nothing is said of what is to go."""
-        if self.forecaster is not None:
-            self.__dict__["progress"] = self.forecaster.standing()
+    @cached_property
+    def warnings(self) -> tuple[StudyWarning, ...]:
+        """As `Study.warnings` gives them, without the `contradictions`."""
+        known = {one.what for one in self.refuted}
+        return tuple(one for one in warnings_of(self) if one.kind not in known)
+
+    @cached_property
+    def progress(self) -> StudyProgress:
+        """As `Study.progress` gives it, with simulations of the rest."""
+        return progress(self)
+
+    @cached_property
+    def standing(self) -> StudyProgress:
+        """`progress` without simulations."""
+        return progress(self, simulations=0)
 
     @cached_property
     def what_ifs(self) -> tuple[WhatIf, ...]:
-        """Forecasts for other error rates, one candidate more and less, and other questions."""
-        return () if self.forecaster is None else self.forecaster.what_ifs()
+        """Forecasts for questions that are often asked."""
+        return what_ifs(self)
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:
-        """As `Study.sensitivity` gives it; None where features prove nothing, or without a rule."""
+        """As `Study.sensitivity` gives it; None where features prove nothing."""
         useless = self.candidates.features is None or self.settings.noise_model == UNKNOWN
-        if useless or (self.forecaster is None and is_python(self.settings.stopping)):
-            return None
-        found = sensitivity_of(self.claims)
-        return dataclasses.replace(found, proven=False) if self.noise_refuted else found
+        return None if useless else sensitivity(self)
 
     @cached_property
-    def now(self) -> Moment | None:
-        """Estimates and threshold after all measurements; None before there are estimates.
-
-        They are in the sign in which more is better.
-        """
-        return None if self._rule.first is None else self._rule.after(self.samples)
-
-    @cached_property
-    def best_now(self) -> tuple[int, ...]:
-        """The m arms that the estimates prefer, best first; empty before there are estimates."""
-        return () if self.now is None else best_of(self, self.now)
-
-    @cached_property
-    def estimates(self) -> Vector:
-        """The model's estimates of the means; not numbers before there are any."""
-        if self.now is None:
-            return np.full(self.K, math.nan)
-        estimates: Vector = self.settings.sign * self.now.projected
-        return estimates
-
-    @cached_property
-    def order(self) -> Arms:
-        """The leaders in their order, then the others by their estimates, best first.
-
-        Those without any data are last.
-        """
-        known = self.means if self.now is None else self.estimates
-        keys = np.where(np.isnan(known), -math.inf, self.settings.sign * known)
-        ordered = np.argsort(-keys, kind="stable")
-        leaders = np.array(self.leaders, dtype=ordered.dtype)
-        return np.concatenate([leaders, ordered[~np.isin(ordered, leaders)]])
+    def estimate_rows(self) -> list[EstimateRow]:
+        """As `Study.estimate_rows` gives them."""
+        return estimate_rows(self)
 
     @cached_property
     def history(self) -> History | None:
-        """How the evidence for the leaders grew; None before there are estimates.
+        """Evidence of the leaders' pairs over time.
 
-        None, too, where the stopping rule is written in Python: nobody knows its evidence. So it is
-        where the noise is not known, as `no_history` says.
+        None before there are estimates, with another rule than `guaranteed`, and where candidates
+        have noise levels of their own that are not known.
         """
-        return history(self._rule, self.leaders)
-
-    @property
-    def no_history(self) -> str:
-        """Why `history` is not known; empty where there are no estimates, or nothing is missing."""
-        if self.settings.noise_model == KNOWN or self._rule.has_evidence:
-            return ""
-        return (
-            "How the evidence of pairs grew is shown where the standard deviation of the noise was "
-            f"declared. Here the noise is {self.settings.noise_words}, and what a pair had at "
-            "earlier times is not worked out again; what was settled stays settled."
-        )
+        return evidence_over_time(self)
 
     @property
     def optimal(self) -> Vector | None:
         """The best allocation if the present estimates were true; None where it is not known."""
-        return self._optimum[0]
+        time = self._time[0]
+        return None if time is None or time.note else time.allocation
 
     @property
     def no_optimum(self) -> str:
-        """Why `optimal` is not known; empty where there are no estimates, or nothing is missing."""
-        return self._optimum[1]
+        """Why `optimal` is not known; empty before there are estimates."""
+        time, note = self._time
+        return note if time is None else time.note
+
+    @property
+    def lower_bound(self) -> float | None:
+        """Measurements that any method needs on average if the present estimates were true."""
+        time, delta = self._time[0], self.settings.delta
+        if time is None:
+            return None
+        return time.samples(delta) if delta < 0.5 else 0.0
 
     @cached_property
-    def candidates_fingerprint(self) -> str:
-        """SHA-256 of labels and features, as in a certificate."""
-        return sha256_of(self.candidates.plain())
+    def _time(self) -> tuple[CharacteristicTime | None, str]:
+        """The characteristic time of the present estimates, or why it is not known."""
+        settings, engine = self.settings, self.engine
+        if not engine.is_estimated:
+            return None, ""
+        if math.isfinite(settings.misspecification) and self.is_large:
+            return None, "not computed for so many candidates"
+        try:
+            time = characteristic_time(
+                self.candidates.model(settings.misspecification),
+                engine.estimate,
+                settings.m,
+                noise=likely_deviations(settings, engine),
+                tolerance=settings.tolerance,
+                rtol=RTOL,
+            )
+        except CertificateError:
+            return None, "could not be computed with certainty"
+        return time, ""
 
-    def names(self, arms: Iterable[int]) -> tuple[Label, ...]:
+    def names(self, arms: Iterable[int], *, registered: bool = False) -> tuple[Label, ...]:
         """The labels of arms.
 
         Parameters
         ----------
         arms
-            Indices of candidates, from 0 to K - 1, such as `leaders` or `order`.
+            Indices of candidates, such as `leaders` or `order`.
+        registered
+            Whether they are arms of the roster's register, which includes candidates that left, as
+            in `withdrawn` and `corrections`.
 
         Returns
         -------
@@ -333,86 +371,57 @@ class Overview(Record):
         ProblemError
             If there is no such arm.
         """
-        return _labels_of(arms, self.candidates)
+        candidates = self.roster.register if registered else self.candidates
+        if not isinstance(arms, Iterable):
+            raise ProblemError(f"arms must be indices of candidates; got {shown(arms)}")
+        return tuple(candidates.labels[as_arm(arm, "arms", candidates.K)] for arm in arms)
 
-    def registered(self, arms: Iterable[int]) -> tuple[Label, ...]:
-        """The labels of arms of the register, which has those that left as well.
+    def to_dict(self, *, forecast: bool = True) -> dict[str, Any]:
+        """What `mislid study status --format json` prints: values of JSON.
 
         Parameters
         ----------
-        arms
-            As decisions in `withdrawn`, and `roster`, count them.
-
-        Returns
-        -------
-        tuple of str or int
-            A label for each.
-
-        Raises
-        ------
-        ProblemError
-            If the register has no such arm.
-        """
-        return _labels_of(arms, self.roster.register)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What `mislid study status --format json` prints: values of JSON.
+        forecast
+            Whether to simulate the rest of the study, which takes a while.
 
         Returns
         -------
         dict
-            How the study stands. The forecast in it takes a while, unless `without_forecast` was
-            called before.
+            How the study stands.
         """
-        progress = self.progress.to_dict()
-        forecast = ("best_now", "pair", "statistic", "threshold", "more", "more_low", "more_high")
-        plain: dict[str, Any] = as_plain(
-            {
-                "study": self.name,
-                "status": self.summary.status,
-                "samples": self.samples,
-                "pending": self.summary.pending,
-                "candidates": self.K,
-                "m": self.settings.m,
-                "delta": self.settings.error_rate,
-                "delta_left": self.settings.delta,
-                "stopping": self.settings.stopping,
-                "proven": self.proven,
-                "guarantee": guarantee(self.settings, contradicted=bool(self.contradictions)),
-                "misspecification": self.settings.declared,
-                "proved_up_to": None if self.proved is None else self.proved[0],
-                "refuted_below": None if self.proved is None else self.proved[1],
-                "contradictions": list(self.contradictions),
-                "corrections": len(self.corrections),
-                "withdrawn": [f"{one.cause} at event {one.sequence}" for one in self.withdrawn],
-                "answer": None if self.decision is None else self.names(self.decision.answer),
-                **{name: progress[name] for name in (*forecast, "note", "lower_bound")},
-                "added": self.registered(sorted(self.roster.late)),
-                "left": self.registered(sorted(self.roster.gone)),
-                "retired": self.registered(sorted(self.roster.closed - self.roster.gone)),
-                **{name: progress[name] for name in ("spent", *CostToGo._fields)},
-                "budget": self.settings.budget,
-                "budget_left": self.settings.budget_left(self.samples),
-                "warnings": [warning.to_dict() for warning in self.warnings],
-                "events": self.events,
-                "head": self.fingerprint,
-            }
-        )
+        standing = (self.progress if forecast else self.standing).to_dict()
+        settings, roster = self.settings, self.roster
+        known = {
+            "study": self.name,
+            "status": self.status,
+            "samples": self.samples,
+            "pending": self.summary.pending,
+            "candidates": self.K,
+            "m": settings.m,
+            "delta": settings.error_rate,
+            "delta_left": settings.delta,
+            "stopping": settings.stopping,
+            "proven": self.proven,
+            "guarantee": guarantee(settings, contradicted=bool(self.contradictions)),
+            "misspecification": settings.declared,
+            "proved_up_to": None if self.proved is None else self.proved[0],
+            "refuted_below": None if self.proved is None else self.proved[1],
+            "contradictions": list(self.contradictions),
+            "corrections": len(self.corrections),
+            "withdrawn": [f"{one.cause} at event {one.sequence}" for one in self.withdrawn],
+            "answer": None if self.decision is None else self.names(self.decision.answer),
+            **standing,
+            "added": self.names(sorted(roster.late), registered=True),
+            "left": self.names(sorted(roster.gone), registered=True),
+            "retired": self.names(sorted(roster.closed - roster.gone), registered=True),
+            "budget": settings.budget,
+            "budget_left": settings.budget_left(self.samples),
+            "warnings": [warning.to_dict() for warning in self.warnings],
+            "events": self.events,
+            "head": self.fingerprint,
+        }
+        plain: dict[str, Any] = as_plain(known)
         return plain
-
-    @cached_property
-    def _rule(self) -> Rule:
-        return Rule(self)
-
-    @cached_property
-    def _optimum(self) -> tuple[Vector | None, str]:
-        return (None, "") if self.now is None else optimal_allocation(self, self.now)
-
-
-def _labels_of(arms: Any, candidates: Candidates) -> tuple[Label, ...]:
-    if not isinstance(arms, Iterable):
-        raise ProblemError(f"arms must be indices of candidates; got {shown(arms)}")
-    return tuple(candidates.labels[as_arm(arm, "arms", candidates.K)] for arm in arms)
 
 
 def is_proven(stopping: str) -> bool:
@@ -425,7 +434,7 @@ def is_proven(stopping: str) -> bool:
 
 
 def guarantee(settings: Settings, *, contradicted: bool = False) -> str:
-    """What an answer is worth, in words.
+    """What is guaranteed of an answer, as a phrase.
 
     >>> from mislid import create_study
     >>> guarantee(create_study(candidates=["a", "b"], m=1, stopping="heuristic", noise=1).settings)
@@ -436,42 +445,3 @@ def guarantee(settings: Settings, *, contradicted: bool = False) -> str:
     if contradicted:
         return "no proof (the data contradict what was declared)"
     return f"wrong with probability at most {settings.error_rate:g}, proven"
-
-
-def optimal_allocation(record: Record, now: Moment) -> tuple[Vector | None, str]:
-    """The allocation (K,) that is best if the present estimates are true, or why there is none."""
-    from mislid.geometry.time import characteristic_time
-
-    settings, K = record.settings, record.K
-    structured = math.isfinite(settings.misspecification)
-    if structured and K * settings.m * (K - settings.m) > LARGEST_GAME:
-        return None, "not computed for so many candidates"
-    try:
-        time = characteristic_time(
-            record.candidates.model(settings.misspecification),
-            now.projected,
-            settings.m,
-            noise=_present_noise(record, now),
-            tolerance=settings.tolerance,
-            rtol=0.05,
-        )
-    except CertificateError:
-        return None, "could not be computed with certainty"
-    return (None, time.note) if time.note else (time.allocation, "")
-
-
-def _present_noise(record: Record, now: Moment) -> Vector:
-    """Standard deviations (K,): those declared or, where the noise is not known, estimates."""
-    if record.settings.noise_model == KNOWN or not np.all(now.weights > 0.0):
-        return record.noise
-    found: Vector = np.sqrt(now.counts / now.weights)
-    return found
-
-
-def _warnings(replay: Replay, known: set[str]) -> tuple[StudyWarning, ...]:
-    """Reasons for doubt but what is known; that they are not known is one, too."""
-    try:
-        return tuple(one for one in warnings_of(replay, LEVEL) if one.kind not in known)
-    except CertificateError as problem:
-        message = f"whether the data contradict what was declared cannot be said: {problem}"
-        return (StudyWarning(UNCHECKED, message, None, math.nan, math.nan),)

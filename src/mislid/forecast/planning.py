@@ -1,9 +1,9 @@
-"""What a number of measurements can be expected to prove, before there are any.
+"""Planning: what a number of measurements can be expected to prove, before there are any.
 
-A rough plan in closed form, by the evidence of the rule `guaranteed`: measurements are spread
-evenly, or over a design that makes the features' worst prediction as good as possible, and the
-empirical gap of two candidates is taken to be the true one. A study chooses better than that as it
-learns what is near the border, and noise helps or hinders: numbers are for comparing, no promise.
+A rough plan in closed form, by the evidence of the rule `guaranteed`. Measurements are spread
+evenly, or over a design that is best for the features' worst prediction, and the empirical gap of
+two candidates is taken to be the true one. A study chooses better as it learns what is near the
+border, and noise helps or hinders: the numbers are for comparison.
 """
 
 from __future__ import annotations
@@ -18,86 +18,70 @@ import numpy as np
 from mislid._validation import Matrix, Vector
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
-from mislid.stopping.evidence import Families, Pairs, by_features, by_two_arms, families_of
+from mislid.stopping.evidence import Pairs, by_features, by_two_arms, families_of
 from mislid.stopping.noise import UNDECLARED
 from mislid.study.candidates import Candidates
 from mislid.study.results import Label, PlainRecord
 from mislid.study.settings import UNKNOWN, Settings
 
-# Pairs, those that the features tell apart worst, whose evidence is looked at.
+# Pairs whose evidence is looked at: those that the features tell apart worst.
 WORST = 200
-# How near a design's worst prediction is to the best possible, relatively, and steps to get there.
+# Relative accuracy of a design's worst prediction, and steps to get there.
 ACCURACY, STEPS = 0.02, 2_000
-# Numbers of measurements beyond this, and gaps beyond this many times the noise, are not looked at.
-MOST, WIDEST = 1e15, 1e9
-# From this leverage on little but its own measurements says anything of a candidate.
+# The most measurements, the largest gap in units of the noise, and the relative accuracy of gaps.
+MOST, WIDEST, CLOSE = 1e15, 1e9, 1e-4
+# From this leverage on little but its own measurements says anything about a candidate.
 ALONE = 0.9
 
-Evidence = Callable[[float], float]
 
+class Expected:
+    """Evidence to be expected for two candidates of a study that differ by a gap.
 
-class Prospects:
-    """Evidence to be expected for two candidates of a study that differ by a gap."""
+    A misspecification of None stands for a study without features.
+    """
 
     def __init__(self, settings: Settings, candidates: Candidates) -> None:
         self.settings, self.candidates = settings, candidates
-        deviations = settings.deviations(candidates.K)
-        # Of a typical candidate, as in the rule itself; the unit of gaps where nobody knows it.
-        self.noise = math.exp(float(np.mean(np.log(deviations))))
-        # What it is called.
+        # Of a typical candidate, as in the rule itself; the unit of gaps where it is not known.
+        self.noise = math.exp(float(np.mean(np.log(settings.deviations(candidates.K)))))
         self.unit = "the noise" if settings.reward_range is None else "half of the range"
         self.is_known = settings.noise_model not in UNDECLARED
 
-    def samples_without(self, gap: float) -> int | None:
-        """Measurements for a gap without the features; None where they would be endless."""
-        return _samples(lambda n: self._by_two_arms(gap, n, structured=False), self._level)
+    def samples(self, gap: float, misspecification: float | None = None) -> int | None:
+        """Measurements that prove a gap; None where there would be no end."""
 
-    def samples_with(self, gap: float, misspecification: float) -> int | None:
-        """Measurements for a gap, by the features or by the two candidates' own, if fewer."""
-        return _samples(lambda n: self._by_both(gap, n, misspecification), self._level)
+        def enough(n: float) -> bool:
+            return self._is_enough(gap, math.ceil(n), misspecification)
 
-    def gap_without(self, samples: int) -> float | None:
-        """The least gap that so many measurements prove without the features."""
-        return _gap(
-            lambda gap: self._by_two_arms(gap, samples, structured=False), self._level, self.noise
-        )
+        found = _least(enough, 1.0, MOST, 0.5, 0.0)
+        return None if found is None else math.ceil(found)
 
-    def gap_with(self, samples: int, misspecification: float) -> float | None:
-        """The least gap that they prove with the features."""
-        return _gap(
-            lambda gap: self._by_both(gap, samples, misspecification), self._level, self.noise
-        )
+    def gap(self, samples: int, misspecification: float | None = None) -> float | None:
+        """The least gap that this many measurements prove."""
 
-    @property
-    def _level(self) -> float:
-        return -math.log(self.settings.delta)
+        def enough(gap: float) -> bool:
+            return self._is_enough(gap, samples, misspecification)
 
-    def _families(self, *, structured: bool) -> Families:
-        K, settings = self.candidates.K, self.settings
-        noise = np.full(K, self.noise)
-        return families_of(K, settings.m, structured, settings.delta, noise)
+        if enough(0.0):
+            return 0.0
+        return _least(enough, self.noise, WIDEST * self.noise, 0.0, CLOSE)
 
-    def _by_two_arms(self, gap: float, samples: float, *, structured: bool) -> float:
-        """Of two arms when all are measured equally often, and at least once."""
-        if samples < self.candidates.K:
-            return -math.inf
-        weight = np.array([samples / (self.candidates.K * self.noise**2)])
-        beyond = np.array([gap + self.settings.tolerance])
-        family = self._families(structured=structured).two_arms
-        return float(by_two_arms(family, beyond, weight, weight)[0])
-
-    def _by_both(self, gap: float, samples: float, misspecification: float) -> float:
-        own = self._by_two_arms(gap, samples, structured=True)
-        return max(own, self._by_features(gap, samples, misspecification))
-
-    def _by_features(self, gap: float, samples: float, misspecification: float) -> float:
-        """Of the worst pair, at the design that is best for the features."""
+    def _is_enough(self, gap: float, samples: int, misspecification: float | None) -> bool:
+        settings, K, structured = self.settings, self.candidates.K, misspecification is not None
+        noise, beyond = np.full(K, self.noise), gap + settings.tolerance
+        families = families_of(K, settings.m, structured, settings.delta, noise)
+        if samples >= K:
+            weight = np.array([samples / (K * self.noise**2)])
+            own = by_two_arms(families.two_arms, np.array([beyond]), weight, weight)
+            if own[0] >= families.level:
+                return True
+        if misspecification is None:
+            return False
         X, design, pairs = self._worst
         if samples < X.shape[1]:
-            return -math.inf
-        family, weights = self._families(structured=True).linear, samples / self.noise**2 * design
-        given = weights, np.zeros(len(X)), misspecification, gap + self.settings.tolerance
-        return float(np.min(by_features(family, X, *given, pairs)))
+            return False
+        data = samples / self.noise**2 * design, np.zeros(K), misspecification, beyond
+        return bool(np.min(by_features(families.linear, X, *data, pairs)) >= families.level)
 
     @cached_property
     def _worst(self) -> tuple[Matrix, Vector, Pairs]:
@@ -131,59 +115,46 @@ def best_design(X: Matrix) -> Vector:
     return shares
 
 
-def _samples(evidence: Evidence, level: float) -> int | None:
-    """The least number of measurements with so much evidence."""
-    high = 1
-    while evidence(high) < level:
-        high *= 2
-        if high > MOST:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if evidence(middle) >= level else (middle, high)
-    return high
+def _least(
+    enough: Callable[[float], bool], start: float, most: float, absolute: float, relative: float
+) -> float | None:
+    """The least number that is enough, from above, by doubling and bisection; None beyond `most`.
 
-
-def _gap(evidence: Evidence, level: float, noise: float) -> float | None:
-    """The least gap with so much evidence, to three digits; it grows with the gap."""
-    if evidence(0.0) >= level:
-        return 0.0
-    high = noise
-    while evidence(high) < level:
-        high *= 2.0
-        if high > WIDEST * noise:
+    >>> _least(lambda x: x > 10.0, 1.0, 100.0, 0.01, 0.0)
+    10.0078125
+    """
+    low, high = 0.0, start
+    while not enough(high):
+        low, high = high, 2.0 * high
+        if high > most:
             return None
-    low = 0.0
-    while high - low > 1e-4 * high:
+    while high - low > max(absolute, relative * high):
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if evidence(middle) >= level else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureCheck(PlainRecord):
-    """What features are worth to a study.
+    """What the features of a study are worth.
 
     Attributes
     ----------
     K, d, rank
-        Candidates, features, and how many of the features do not follow from others.
-    anything_fits
-        Whether rank is at least K: any means are linear in the features then, which say nothing.
+        Candidates, features, and how many features do not depend on others.
     leverage, leverage_of
-        The largest leverage, and whose it is: the share of its own measurement in a candidate's
-        prediction when all are measured equally often. At 1 the others say nothing of it.
+        The largest leverage, and its candidate: the share of a candidate's own measurement in its
+        prediction when all are measured equally often. At 1 the others say nothing about it.
     gap, unit
-        A plausible distance of two candidates, the noise of one measurement, and what it is called:
-        half of the range, where values have one. None where the noise is not known; then the
-        numbers of measurements are those for the noise itself, whatever it is.
+        A plausible distance of two candidates, the noise of one measurement, and its name: half of
+        the range, where values have one. None where the noise is not known; then the numbers of
+        measurements are those for the noise itself.
     samples_without
         Measurements in all to tell any two candidates apart that differ by `gap`, without features.
     samples_linear, samples_with
         The same with features, if means are linear in them, and with the declared misspecification;
-        the latter is None where that is not known, or the noise is not. Both are where features
-        prove nothing. docs/studies.md says how they are worked out.
+        the latter is None where that is not known, or the noise is not. Both are None where
+        features prove nothing.
     misspecification
         The declared one; infinite where it is not known.
     """
@@ -191,7 +162,6 @@ class FeatureCheck(PlainRecord):
     K: int
     d: int
     rank: int
-    anything_fits: bool
     leverage: float
     leverage_of: Label
     gap: float | None
@@ -202,8 +172,13 @@ class FeatureCheck(PlainRecord):
     misspecification: float
 
     @property
+    def anything_fits(self) -> bool:
+        """Whether any means are linear in the features, which say nothing then."""
+        return self.rank >= self.K
+
+    @property
     def statement(self) -> str:
-        """What matters, in a sentence or two."""
+        """A summary in a sentence or two."""
         if self.anything_fits:
             return (
                 f"the features say nothing: with {self.rank} of them that are independent, any "
@@ -242,32 +217,28 @@ def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
             "features_check needs candidates with features: of these nothing is known but what is "
             "measured"
         )
-    # As the model takes them: without columns that follow from others, in any unit.
+    # As the model takes them: without columns that depend on others, in any unit.
     used = candidates.model(math.inf).features
     basis = np.linalg.qr(used / np.linalg.norm(used, axis=0))[0]
     leverages = np.einsum("kd,kd->k", basis, basis)
-    most = int(np.argmax(leverages))
-    rank, K = used.shape[1], candidates.K
-    prospects = Prospects(settings, candidates)
-    gap, declared = prospects.noise, settings.misspecification
-    says_something = rank < K
-    without = prospects.samples_without(gap)
+    most, rank, declared = int(np.argmax(leverages)), used.shape[1], settings.misspecification
+    expected = Expected(settings, candidates)
+    without = expected.samples(expected.noise)
 
     def samples(misspecification: float) -> int | None:
-        # Of a noise that is not known, no misspecification but 0 is a known number.
-        if not prospects.is_known and (misspecification > 0.0 or settings.noise_model == UNKNOWN):
+        # In units of a noise that is not known, no misspecification but 0 is a known number.
+        if not expected.is_known and (misspecification > 0.0 or settings.noise_model == UNKNOWN):
             return None
-        return prospects.samples_with(gap, misspecification) if says_something else without
+        return expected.samples(expected.noise, misspecification) if rank < len(used) else without
 
     return FeatureCheck(
-        K=K,
+        K=candidates.K,
         d=candidates.features.shape[1],
         rank=rank,
-        anything_fits=not says_something,
         leverage=min(1.0, float(leverages[most])),
         leverage_of=candidates.labels[most],
-        gap=gap if prospects.is_known else None,
-        unit=prospects.unit,
+        gap=expected.noise if expected.is_known else None,
+        unit=expected.unit,
         samples_without=without,
         samples_linear=samples(0.0),
         samples_with=None if math.isinf(declared) else samples(declared),
@@ -292,8 +263,8 @@ class BudgetCheck(PlainRecord):
     misspecification
         The declared one; infinite where it is not known.
     noise, unit
-        Of a typical candidate, to compare gaps with, and what it is called: half of the range,
-        where values have one. None where it is not known, and gaps are multiples of it.
+        Of a typical candidate, to compare gaps with, and its name: half of the range, where values
+        have one. None where it is not known, and gaps are multiples of it.
     """
 
     budget: int
@@ -306,7 +277,7 @@ class BudgetCheck(PlainRecord):
 
     @property
     def statement(self) -> str:
-        """All of it in a sentence."""
+        """A summary in one sentence."""
         if self.gap_without is None and self.gap_linear is None:
             return f"{self.budget:,} measurements are too few to tell any candidates apart"
         words = (
@@ -329,19 +300,18 @@ def _apart(gap: float | None) -> str:
 
 
 def check_budget(settings: Settings, candidates: Candidates, budget: int | None) -> BudgetCheck:
-    """What so many measurements can be expected to prove."""
+    """What a budget can be expected to prove."""
     if budget is None:
         raise ProblemError("budget must be given: the study was created without one; got None")
-    prospects, declared = Prospects(settings, candidates), settings.misspecification
+    expected, declared = Expected(settings, candidates), settings.misspecification
     featured = candidates.features is not None and settings.is_structured
+    known = featured and math.isfinite(declared)
     return BudgetCheck(
         budget=budget,
-        gap_without=prospects.gap_without(budget),
-        gap_linear=prospects.gap_with(budget, 0.0) if featured else None,
-        gap_with=prospects.gap_with(budget, declared)
-        if featured and math.isfinite(declared)
-        else None,
+        gap_without=expected.gap(budget),
+        gap_linear=expected.gap(budget, 0.0) if featured else None,
+        gap_with=expected.gap(budget, declared) if known else None,
         misspecification=declared,
-        noise=prospects.noise if prospects.is_known else None,
-        unit=prospects.unit,
+        noise=expected.noise if expected.is_known else None,
+        unit=expected.unit,
     )

@@ -1,90 +1,341 @@
-"""A study's own rules, run on from its data with made-up measurements.
+"""Simulation of the rest of a study: how many more measurements, for this question and others.
 
-What the means are is drawn anew for every run: around the empirical ones, as uncertain as the data
-leave them, and projected onto the model. Then the rules choose, measurements are drawn, and the
-stopping rule is tested.
+The study's own rules continue from its data many times. For each run the means are drawn around the
+empirical ones, as uncertain as the data leave them, and projected onto the model. Then the rules
+choose, measurements are drawn, and the stopping rule is tested. The estimate is the median of the
+runs; the range has a tenth of the probability below it and a tenth above it, by ranks.
+Random numbers derive from the study's seed and the length of its log: the same study at the same
+event gives the same forecast in any process.
 
 One measurement at a time would take too long. An arm that is proposed is measured several times at
-once: a small share of what it has had and of what the run has added, so that the number of rounds
-grows with the logarithm of the measurements, and a short way to go is not rounded away. With many
-arms that is still slow, so that a run with many rounds behind it takes larger steps.
+once: a small share of its measurements and of those of the run, so that the number of rounds grows
+with the logarithm of the measurements, and a short way to go is not rounded away. A run with many
+rounds behind it takes larger steps.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
-from mislid._validation import Vector
+from mislid._formatting import roughly
+from mislid._validation import Vector, as_count
 from mislid.engine import Engine, Verdict
 from mislid.engine.engine import Memory
-from mislid.study.settings import BERNOULLI, EQUAL, KNOWN, Settings
+from mislid.errors import ProblemError
+from mislid.study.assumption_tests import is_refuted
+from mislid.study.replay import new_engine
+from mislid.study.results import Label, PlainRecord
+from mislid.study.settings import BERNOULLI, EQUAL, KNOWN, Settings, as_settings
+from mislid.study.state import MISSPECIFICATION
 
+if TYPE_CHECKING:
+    from mislid.forecast.overview import Overview
+
+# One of this many runs is meant to be below the range, and one above it.
+TAIL = 10
+# So that the second and the second last are the range; with many numbers, first and last.
+SIMULATIONS, FEW_SIMULATIONS = 2 * TAIL - 1, TAIL - 1
+# Candidates times features from which simulations are expensive.
+MANY_NUMBERS = 10_000
+ASKED = ("m", "delta", "tolerance", "misspecification")
+# Error rates that are often asked for.
+DELTAS = (0.1, 0.01)
+# Runs are given up when they are this many times as long as the study.
+HORIZON = 100
 # Repeats of a proposal: at most these shares of the arm's measurements, and of those of the run.
 # With many arms, more of an arm's: the number of rounds grows with them, too.
 ARM_SHARE, RUN_SHARE, MANY_ARMS = 0.2, 0.05, 100
-# After so many rounds of a run, at least this share of all measurements.
+# After this many rounds of a run, at least this share of all measurements.
 MANY_ROUNDS, LEAST_SHARE = 300, 0.05
-# Values of an average arm that an arm's own standard deviation is mixed with.
+# Values of an average arm that are mixed with an arm's own values in its standard deviation.
 FEW = 3.0
 # Random numbers of decisions are at positions below this.
 _POSITIONS = 1 << 62
+# The third stream of a study's seed: simulations take the first for rewards, decisions the second.
+_STREAM = 2
+
+SKIPPED = "no forecast: it was not asked for"
+NO_RULES = (
+    "no forecast: the study's rules are written in Python and were not given, or of a package that "
+    "is not installed"
+)
+REFUTED = "no forecast: the data contradict what was declared"
 
 
-class Measured(NamedTuple):
-    """Counts, sums and scatter (K,) of the measurements, more is better; arms of open trials."""
+@dataclass(frozen=True, slots=True)
+class StudyProgress(PlainRecord):
+    """How far a study has come.
 
-    counts: Vector
-    sums: Vector
-    scatter: Vector
-    waiting: Sequence[int]
-
-    @property
-    def samples(self) -> int:
-        """Measurements in all."""
-        return int(self.counts.sum())
-
-    @property
-    def means(self) -> Vector:
-        """Empirical means (K,), 0 where nothing was measured."""
-        means: Vector = self.sums / np.maximum(self.counts, 1.0)
-        return means
-
-
-def data_of(engine: Engine, waiting: Sequence[int]) -> Measured:
-    """A copy of what a study has measured."""
-    counts = engine.counts.astype(np.float64)
-    return Measured(counts, engine.sums, engine.scatter, tuple(waiting))
-
-
-def likely_deviations(settings: Settings, data: Measured) -> Vector:
-    """Standard deviations (K,): those that were declared or else, likely ones by the data.
-
-    An arm's own where it has values enough, drawn towards that of all arms where it has few.
+    Attributes
+    ----------
+    more, more_low, more_high, note
+        Estimated measurements to go: the median of the simulated continuations, and a range that
+        one more of them would be in with probability 4/5; 0 once decided. `more` and `more_high`
+        are None where it is too early to say, beyond what was simulated, or the data contradict the
+        declarations; `note` says which.
+    best_now
+        The m candidates with the best estimates, best first.
+    pair
+        The labels (challenger, incumbent) that are hardest to tell apart; None before the estimate.
+    statistic, threshold
+        The evidence for that pair, and the amount that is needed; those of the decision once there
+        is one. None where the rule has none.
+    lower_bound
+        Measurements in all that any method with this error rate needs on average if the means are
+        as estimated now: T kl(1 - delta, delta). Infinite where they are tied.
+    spent, more_cost
+        In a study with costs, the cost of the measurements so far and of those to go; None where it
+        is not known.
     """
+
+    more: int | None
+    more_low: int
+    more_high: int | None
+    note: str
+    best_now: tuple[Label, ...] = ()
+    pair: tuple[Label, ...] | None = None
+    statistic: float | None = None
+    threshold: float | None = None
+    lower_bound: float | None = None
+    spent: float | None = None
+    more_cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf(PlainRecord):
+    """A forecast for another question with the same data.
+
+    Attributes
+    ----------
+    more, more_low, more_high, note
+        Measurements to go, as in `StudyProgress`.
+    m, delta, tolerance, misspecification
+        The question.
+    changed
+        Which of them differ from the study's own.
+    decided_now, answer_now
+        Whether the stopping rule, asked this once, is satisfied by the present data, and the m
+        candidates with the best estimates. Data that contradict the question satisfy nothing.
+        Choosing a question after a look at the data may not be covered by its delta:
+        see docs/planning.md.
+    """
+
+    more: int | None
+    more_low: int
+    more_high: int | None
+    note: str
+    m: int
+    delta: float
+    tolerance: float
+    misspecification: float
+    changed: tuple[str, ...]
+    decided_now: bool
+    answer_now: tuple[Label, ...]
+
+
+def forecast_words(given: StudyProgress | WhatIf) -> str:
+    """Measurements to go as a phrase.
+
+    >>> forecast_words(StudyProgress(40, 20, 90, ""))
+    'about 40 more measurements (20 to 90)'
+    >>> forecast_words(StudyProgress(None, 20, None, "too far"))
+    'at least 20 more measurements (too far)'
+    >>> forecast_words(StudyProgress(None, 0, None, "no forecast"))
+    'no forecast'
+    """
+    low, high = given.more_low, given.more_high
+    if given.more == 0:
+        return "enough by now"
+    if given.more is None and low == 0:
+        return given.note
+    if given.more is None:
+        note = f" ({given.note})" if given.note else ""
+        return f"at least {roughly(low)} more measurements{note}"
+    span = f"at least {roughly(low)}" if high is None else f"{roughly(low)} to {roughly(high)}"
+    return f"about {roughly(given.more)} more measurement{'' if given.more == 1 else 's'} ({span})"
+
+
+def progress(overview: Overview, simulations: int | None = None) -> StudyProgress:
+    """How far the study has come; without simulations (0) nothing is said about the rest."""
+    if simulations is not None:
+        simulations = as_count(simulations, "simulations", 0)
+    costs, best = overview.roster.costs, overview.names(overview.best_now)
+    spent = None if costs is None else float(costs @ overview.counts)
+    refuted = bool(overview.refuted)
+    if refuted or not overview.has_rules:
+        return StudyProgress(None, 0, None, REFUTED if refuted else NO_RULES, best, spent=spent)
+    forward = Forward.of(overview, overview.settings)
+    if forward.missing:
+        return StudyProgress(None, forward.missing, None, _too_early(forward), spent=spent)
+    decided, verdict, decision = forward.begin(), forward.verdict, overview.decision
+    more: tuple[int | None, int, int | None, str] = 0, 0, 0, ""
+    more_cost = None if costs is None else 0.0
+    if decision is not None:
+        verdict = Verdict(True, decision.statistic, decision.threshold, decision.pair)
+    elif not decided and simulations == 0:
+        more, more_cost = (None, 0, None, SKIPPED), None
+    elif not decided:
+        runs, bills = _simulated(overview, forward, simulations)
+        more = _summary(runs, overview)
+        known = more[0] is not None and costs is not None
+        more_cost = sorted(bills)[(len(bills) - 1) // 2] if known else None
+    return StudyProgress(
+        *more,
+        best_now=best,
+        pair=overview.names(verdict.pair) if verdict and verdict.pair else None,
+        statistic=_known(verdict.statistic) if verdict else None,
+        threshold=_known(verdict.threshold) if verdict else None,
+        lower_bound=overview.lower_bound,
+        spent=spent,
+        more_cost=more_cost,
+    )
+
+
+def what_if(overview: Overview, simulations: int | None = None, **changes: float | None) -> WhatIf:
+    """A forecast for another question; None leaves a part of it as it is."""
+    if simulations is not None:
+        simulations = as_count(simulations, "simulations", 1)
+    was, (algorithm, stopping) = overview.settings, overview.rules
+    rules = {"algorithm": algorithm or was.algorithm, "stopping": stopping or was.stopping}
+    asked = {name: value for name, value in changes.items() if value is not None}
+    now = as_settings(overview.candidates, **{**was.arguments(), **rules, **asked})
+    question = {name: getattr(now, name) for name in ASKED}
+    changed = tuple(name for name in ASKED if question[name] != getattr(was, name))
+    forward, decided, best = Forward.of(overview, now), False, tuple[Label, ...]()
+    more: tuple[int | None, int, int | None, str] = 0, 0, 0, ""
+    if forward.missing:
+        more = None, forward.missing, None, _too_early(forward)
+    else:
+        decided, best = forward.begin(), overview.names(forward.best())
+        if _is_refuted(overview, now):
+            words = "no forecast: the data contradict its noise or misspecification"
+            decided, more = False, (None, 0, None, words)
+        elif not decided:
+            more = _summary(_simulated(overview, forward, simulations)[0], overview)
+    return WhatIf(*more, **question, changed=changed, decided_now=decided, answer_now=best)
+
+
+def what_ifs(overview: Overview, simulations: int | None = None) -> tuple[WhatIf, ...]:
+    """Forecasts for questions that are often asked; impossible ones are left out."""
+    rows = []
+    if overview.has_rules:
+        for changes in _alternatives(overview):
+            if overview.decided and _is_easier(overview.settings, **changes):
+                continue  # decided, too
+            with suppress(ProblemError):  # such as two best arms, for a rule that looks for one
+                rows.append(what_if(overview, simulations, **changes))
+    return tuple(rows)
+
+
+def _alternatives(overview: Overview) -> Iterator[Mapping[str, float]]:
+    """Changes of the question, each of one part."""
+    now, engine = overview.settings, overview.engine
+    yield from ({"delta": delta} for delta in DELTAS if delta != now.delta)
+    yield from ({"m": m} for m in (now.m - 1, now.m + 1) if 1 <= m < overview.K)
+    if engine.is_estimated:
+        ordered = -np.sort(-engine.estimate)
+        gap = float(f"{ordered[now.m - 1] - ordered[now.m]:.2g}")
+        if gap > now.tolerance:
+            yield {"tolerance": gap}
+    if 0.0 < now.misspecification < math.inf:
+        yield from ({"misspecification": now.misspecification * by} for by in (0.5, 2.0))
+
+
+def _is_easier(settings: Settings, **changes: float) -> bool:
+    """Whether an answer to the study's own question is one to this, as surely."""
+    ((name, value),) = changes.items()
+    if name in ("delta", "tolerance"):
+        return bool(value >= getattr(settings, name))
+    return name == "misspecification" and value <= settings.misspecification
+
+
+def _is_refuted(overview: Overview, now: Settings) -> bool:
+    """Whether the data contradict a question, by now or as they did once."""
+    known = {one.what: one.least for one in overview.refuted}
+    if known.keys() - {MISSPECIFICATION} or now.misspecification < known.get(MISSPECIFICATION, 0.0):
+        return True
+    engine = overview.engine
+    return is_refuted(now, overview.candidates, overview.counts, engine.means, engine.scatter)
+
+
+def _simulated(
+    overview: Overview, forward: Forward, wanted: int | None
+) -> tuple[list[float], list[float]]:
+    """Measurements to go in each run, infinite beyond the horizon, and their costs if known."""
+    costs, settings = overview.roster.costs, overview.settings
+    features = overview.candidates.features
+    many = features is not None and features.size >= MANY_NUMBERS
+    count = wanted or (FEW_SIMULATIONS if many else SIMULATIONS)
+    runs: list[float] = []
+    bills: list[float] = []
+    # When most are beyond the horizon, the estimate is, and so is the range's upper end.
+    while len(runs) < count and 2 * runs.count(math.inf) <= count:
+        key = _STREAM, overview.events, len(runs)
+        rng = default_rng(SeedSequence(settings.seed, spawn_key=key))
+        runs.append(forward.run(rng, HORIZON * overview.samples))
+        if costs is not None:
+            bills.append(forward.spent(costs) if runs[-1] < math.inf else math.inf)
+    return runs, bills
+
+
+def _summary(runs: Sequence[float], overview: Overview) -> tuple[int | None, int, int | None, str]:
+    """Median, range and note.
+
+    The k-th smallest and the k-th largest of n runs have one more run between them with probability
+    1 - 2 k / (n + 1), whatever the distribution. Less than nine runs have no rank in the tails.
+    """
+    horizon, ordered, beyond = HORIZON * overview.samples, sorted(runs), runs.count(math.inf)
+    tail = max((len(ordered) + 1) // TAIL, 1) - 1
+    middle = ordered[(len(ordered) - 1) // 2] if 2 * beyond <= len(ordered) else math.inf
+    low, high = ordered[tail], ordered[-1 - tail] if middle < math.inf else math.inf
+    note = ""
+    if math.isinf(high):
+        note = f"{beyond} of {len(runs)} simulations went on for more than {horizon} measurements"
+    more, most = (None if math.isinf(value) else int(value) for value in (middle, high))
+    return more, horizon if math.isinf(low) else int(low), most, note
+
+
+def _too_early(forward: Forward) -> str:
+    arms = "1 candidate" if forward.missing == 1 else f"{forward.missing} candidates"
+    return f"too early: {arms} of the first design not measured yet"
+
+
+def _known(number: float) -> float | None:
+    """A rule that is written in Python may have no evidence to show."""
+    return None if math.isnan(number) else number
+
+
+def likely_deviations(settings: Settings, engine: Engine) -> Vector:
+    """Standard deviations (K,): the declared ones or else, likely ones by the data.
+
+    That of an arm with few values is drawn towards that of all arms.
+    """
+    counts, scatter = engine.counts.astype(np.float64), engine.scatter
     if settings.noise_model == KNOWN:
-        return settings.deviations(data.counts.size)
+        return settings.deviations(counts.size)
     if settings.noise_model == BERNOULLI:
-        rates = (data.sums + 0.5) / (data.counts + 1.0)
+        rates = (engine.sums + 0.5) / (counts + 1.0)
         return np.asarray(np.sqrt(rates * (1.0 - rates)), np.float64)
-    freedom = np.maximum(data.counts - 1.0, 0.0)
-    together = float(data.scatter.sum()) / max(float(freedom.sum()), 1.0)
+    freedom = np.maximum(counts - 1.0, 0.0)
+    together = float(scatter.sum()) / max(float(freedom.sum()), 1.0)
     if together <= 0.0:
         together = float(settings.deviations(1)[0]) ** 2
     if settings.noise_model == EQUAL:
-        return np.full(data.counts.size, math.sqrt(together))
-    mixed = (data.scatter + FEW * together) / (freedom + FEW)
-    return np.asarray(np.sqrt(mixed), np.float64)
+        return np.full(counts.size, math.sqrt(together))
+    return np.asarray(np.sqrt((scatter + FEW * together) / (freedom + FEW)), np.float64)
 
 
 class Noise(dict[int, Generator]):
-    """Noise of its own for each arm, which keeps runs for different questions alike.
+    """A random generator per arm, which keeps runs for different questions alike.
 
-    Of many arms a run measures few, so that generators are made when they are needed.
+    A run measures few of many arms, so that generators are made when they are needed.
     """
 
     def __init__(self, rng: Generator) -> None:
@@ -98,31 +349,46 @@ class Noise(dict[int, Generator]):
 
 
 class Forward:
-    """An engine for one question, begun with given data again and again.
+    """An engine for one question that begins with given data again and again.
 
-    Without a memory it is as if a new study had been given the data as its history.
+    `data` is an engine with the measurements, and `waiting` has the arms of open trials. Without a
+    memory it is as if a new study had been given the data as its history.
     """
 
     def __init__(
-        self, settings: Settings, engine: Engine, data: Measured, memory: Memory | None = None
+        self,
+        settings: Settings,
+        engine: Engine,
+        data: Engine,
+        waiting: Sequence[int],
+        memory: Memory | None = None,
     ) -> None:
         self._first = self._engine = engine
-        self.data = data
-        self._settings = settings
+        self.counts, self._sums = data.counts.astype(np.float64), data.sums
+        self._means, self._scatter = data.means, data.scatter
+        self._settings, self._waiting = settings, waiting
         self._noise = likely_deviations(settings, data)
         self._memory = memory or engine.memory()
+
+    @classmethod
+    def of(cls, overview: Overview, settings: Settings) -> Forward:
+        """The rules for a question; those of the study's own remember what they have learned."""
+        data = overview.engine
+        if overview.has_rules and settings == overview.settings:
+            return cls(settings, data.copy(), data, overview.waiting, data.memory())
+        engine = new_engine(settings, overview.candidates, *overview.rules)
+        return cls(settings, engine, data, overview.waiting)
 
     @property
     def missing(self) -> int:
         """Arms of the first design that have no measurement."""
-        return int(np.sum(self.data.counts[self._engine.design] == 0.0))
+        return int(np.sum(self.counts[self._engine.design] == 0.0))
 
     def begin(self) -> bool:
         """Go back to the data; whether they decide."""
-        counts, sums, scatter, _ = self.data
         if not self._first.is_compiled:  # rules that are objects remember what they saw
             self._engine = self._first.copy()
-        self._engine.reset(counts, sums, self._memory, scatter=scatter)
+        self._engine.reset(self.counts, self._sums, self._memory, scatter=self._scatter)
         return self._engine.judge().decided
 
     @property
@@ -130,13 +396,8 @@ class Forward:
         """That of the last test, if there was one."""
         return self._engine.verdict if self._engine.tests else None
 
-    @property
-    def estimate(self) -> Vector:
-        """The projected means (K,) at the last look."""
-        return self._engine.estimate
-
     def best(self) -> tuple[int, ...]:
-        """The m arms that the estimate prefers, best first."""
+        """The m arms with the best estimates, best first."""
         return self._engine.incumbents
 
     def run(self, rng: Generator, horizon: int) -> float:
@@ -147,13 +408,12 @@ class Forward:
         means, rounds, repeats, noise = self._possible_means(rng), 0, 1, Noise(rng)
         if self.begin():
             return 0
-        engine = self._engine
-        counts = self.data.counts.copy()
-        for arm in self.data.waiting:
+        engine, counts, samples = self._engine, self.counts.copy(), int(self.counts.sum())
+        for arm in self._waiting:
             self._measure(arm, 1, means[arm], noise[arm])
             counts[arm] += 1
         while engine.is_midround or not engine.judge().decided:
-            done = engine.samples - self.data.samples
+            done = engine.samples - samples
             if done > horizon:
                 return math.inf
             arm = engine.propose(int(rng.integers(_POSITIONS)))
@@ -161,31 +421,30 @@ class Forward:
             self._measure(arm, repeats, means[arm], noise[arm])
             counts[arm] += repeats
             rounds += 1
-        return engine.samples - self.data.samples - (repeats - 1) // 2
+        return engine.samples - samples - (repeats - 1) // 2
 
     def spent(self, costs: Vector) -> float:
-        """What the measurements of the last run cost."""
-        return float(costs @ (self._engine.counts - self.data.counts))
+        """The cost of the measurements of the last run."""
+        return float(costs @ (self._engine.counts - self.counts))
 
     def _repeats(self, count: float, done: int, rounds: int) -> int:
         """How often to measure an arm that is proposed and has been measured `count` times."""
-        arm_share = min(1.0, max(ARM_SHARE, self.data.counts.size / MANY_ARMS))
+        arm_share = min(1.0, max(ARM_SHARE, self.counts.size / MANY_ARMS))
         least = LEAST_SHARE * self._engine.samples if rounds > MANY_ROUNDS else 1.0
         return max(1, int(least), int(min(arm_share * count, RUN_SHARE * done)))
 
     def _possible_means(self, rng: Generator) -> Vector:
-        """Means (K,) of a model, drawn as the data leave them uncertain."""
-        counts = self.data.counts
-        error = self._noise / np.sqrt(np.maximum(counts, 1.0))
-        drawn = self.data.means + error * rng.standard_normal(counts.size)
+        """Means (K,) of a model, drawn as uncertain as the data leave them."""
+        error = self._noise / np.sqrt(np.maximum(self.counts, 1.0))
+        drawn = self._means + error * rng.standard_normal(self.counts.size)
         if self._range is not None:
             drawn = np.clip(drawn, *self._range)
-        sums = drawn * counts
+        sums = drawn * self.counts
         if self._settings.noise_model == BERNOULLI:
             sums = np.round(sums)
-        self._engine.reset(counts, sums, self._memory, scatter=self.data.scatter)
+        self._engine.reset(self.counts, sums, self._memory, scatter=self._scatter)
         self._engine.judge(test=False)
-        return self.estimate
+        return self._engine.estimate
 
     @property
     def _range(self) -> tuple[float, float] | None:

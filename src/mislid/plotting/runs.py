@@ -1,30 +1,142 @@
-"""Samples of many runs, one box per algorithm (the content of the paper's Figure 1)."""
+"""Pictures of identifications: single runs, and boxes of many (the paper's Figure 1)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from mislid._formatting import shown
-from mislid._validation import Vector, as_number
+from mislid._formatting import shown, the_best
+from mislid._validation import Vector, as_number, as_top_m, as_weights
 from mislid.errors import ProblemError
+from mislid.model import Instance
 from mislid.plotting import theme
+from mislid.plotting.theme import BEST, CONTRAST, GREY, INK, LINES, REST
+from mislid.simulation.identify import Identification
 from mislid.simulation.replicate import Row, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# More dots than these would make a drawing in vectors unwieldy.
+# More dots than these would make a drawing in vectors too large.
 MANY = 50
 # Letters of a name in one line, half the height of a box, and where the columns of text end, in
 # points right of the axes.
 LONGEST, BOX = 32, 0.26
 COLUMNS = (30, 90, 132)
-_RULE = "groups must hold at least one algorithm, each with runs as replicate_rows gives them"
+
+
+def plot_counts(axes: Axes, instance: Instance, m: int, counts: npt.ArrayLike) -> None:
+    """Bars of the measurements of every arm, the arm with the largest mean first.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    instance
+        The arms.
+    m
+        The number of arms in the answer; these are darker.
+    counts
+        Measurements of every arm (K,).
+
+    Raises
+    ------
+    ProblemError
+        If `m` or `counts` do not fit the instance, or `axes` are not one axes of matplotlib.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from mislid import Instance, Model
+    >>> axes = Figure().subplots()
+    >>> instance = Instance(Model([[1.0], [2.0]], misspecification=0.1), [1.0, 2.0])
+    >>> plot_counts(axes, instance, 1, [10, 30])
+    >>> [float(bar.get_height()) for bar in axes.patches]
+    [30.0, 10.0]
+    """
+    theme.check_axes(axes)
+    theme.check_kind(instance, Instance, "instance", "mislid.Instance()")
+    m = as_top_m(m, instance.K)
+    taken = as_weights(counts, instance.K, "counts")
+    order = np.argsort(-instance.means, kind="stable")
+    place = np.arange(order.size)
+    axes.bar(place[:m], taken[order[:m]], color=BEST, label=the_best(m))
+    axes.bar(place[m:], taken[order[m:]], color=REST, label="the others")
+    even = taken.sum() / order.size
+    axes.axhline(even, color=GREY, lw=0.9, ls="--", label=f"even share: {even:,.0f}")
+    labels = [str(instance.label(int(arm))) for arm in order]
+    axes.set_xticks(place.tolist(), labels)
+    if max(map(len, labels)) > 2:
+        for label in axes.get_xticklabels():
+            label.set(rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_xlabel("arm, largest mean first")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_ylabel("measurements")
+    axes.legend()
+
+
+def plot_proved(axes: Axes, runs: Mapping[str, Identification]) -> None:
+    """How many comparisons of the answer with the other arms were proved, along runs.
+
+    A comparison of an arm of the answer with another arm is proved when its evidence reaches the
+    threshold. A run stops when all m (K - m) are.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    runs
+        Runs of one question by name; the first is drawn boldest. A run whose stopping rule settles
+        no single pairs is a cross at its last measurement.
+
+    Raises
+    ------
+    ProblemError
+        If there are no runs, or `axes` are not one axes of matplotlib.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from mislid import Instance, Model, identify
+    >>> instance = Instance(Model([[1.0], [2.0]], misspecification=0.1), [1.0, 2.0])
+    >>> found = identify(instance, 1)
+    >>> axes = Figure().subplots()
+    >>> plot_proved(axes, {"mislid": found})
+    >>> int(axes.lines[1].get_xdata()[-1]) == found.samples
+    True
+    """
+    theme.check_axes(axes)
+    if not (runs and isinstance(runs, Mapping)):
+        raise ProblemError("runs must hold at least one run by its name, as identify() gives it")
+    for name, found in runs.items():
+        theme.check_kind(found, Identification, f"runs[{name!r}]", "mislid.identify()")
+    question = next(iter(runs.values())).question
+    pairs = question.m * (question.K - question.m)
+    axes.axhline(pairs, color=GREY, lw=0.9, ls="--")
+    for at, (name, found) in enumerate(runs.items()):
+        end, times = found.samples, sorted(found.settled.values())
+        label = f"{name}: {end:,}"
+        if not times:
+            axes.plot([end], [0.0], "X", color=CONTRAST, ms=8, clip_on=False, label=label)
+            continue
+        colour = LINES[at % len(LINES)]
+        label += "" if found.status == "stopped" else ", not proved"
+        proved = [0, *range(1, len(times) + 1), len(times)]
+        (line,) = axes.plot([0, *times, end], proved, color=colour, label=label)
+        line.set(drawstyle="steps-post", lw=2.4 if at == 0 else 1.6, zorder=3 if at == 0 else 2)
+        axes.plot([end], [len(times)], "o", color=colour, ms=8, zorder=4)
+    axes.set_xlim(0.0, 1.05 * max(found.samples for found in runs.values()))
+    axes.set_ylim(0.0, 1.08 * pairs)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel("measurements")
+    axes.set_ylabel("comparisons proved")
+    axes.text(0.0, pairs, f" all {pairs}: the answer is proved", va="bottom", color=GREY)
+    axes.legend(loc="lower right", title="measurements until it stops")
 
 
 def plot_runs(
@@ -54,8 +166,8 @@ def plot_runs(
     Raises
     ------
     ProblemError
-        Where there is no group or one without runs, where `delta` is not between 0 and 1, where
-        `dashed` is no list of names, or where `axes` are not one axes of matplotlib.
+        If there is no group or one without runs, if `delta` is not between 0 and 1, if `dashed` is
+        no list of names, or if `axes` are not one axes of matplotlib.
 
     Examples
     --------
@@ -66,33 +178,31 @@ def plot_runs(
     >>> [text.get_text() for text in axes.texts][3:]
     ['5', '102', '0.0%']
     """
-    theme.refuse_other_axes(axes)
-    theme.refuse_other_lists(groups, Row, _RULE)
+    theme.check_axes(axes)
+    _check_groups(groups)
     delta = as_number(delta, "delta", low=0, high=1, low_open=True, high_open=True)
-    _refuse_no_names(dashed)
+    if isinstance(dashed, str) or not isinstance(dashed, Collection):
+        raise ProblemError(f"dashed must be a list of names; got {shown(dashed)}")
     samples = [np.array([row.samples for row in rows], dtype=float) for rows in groups.values()]
     errors = [summarise(rows).error_rate for rows in groups.values()]
-    colours = [theme.CONTRAST if error > delta else theme.BEST for error in errors]
+    colours = [CONTRAST if error > delta else BEST for error in errors]
     for at, (name, values, colour) in enumerate(zip(groups, samples, colours, strict=True)):
-        _draw_dots(axes, at, values)
         _draw_box(axes, at, values, colour, empty=name in dashed)
     theme.scale(axes, "x", np.concatenate(samples).tolist(), room=None)
     _write_columns(axes, samples, errors)
     axes.set_yticks(range(len(groups)), [fill(str(name), LONGEST) for name in groups])
     for label, colour in zip(axes.get_yticklabels(), colours, strict=True):
-        label.set_color(colour if colour == theme.CONTRAST else theme.INK)
-    # The first group is at the top, below the columns' headings.
+        label.set_color(colour if colour == CONTRAST else INK)
     axes.set_ylim(len(groups) - 0.4, -0.6)
     axes.set_xlabel("samples until stopping")
     note = f"red: wrong more often than {delta:.3g}"
     axes.set_title(note, fontsize=9, fontweight="normal", loc="left")
-    axes.grid(axis="x", color=theme.REST, alpha=0.25, lw=0.6)
-    axes.set_axisbelow(True)
-    theme.tidy(axes)
+    axes.grid(axis="x", color=REST, alpha=0.25, lw=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def height_of(groups: int) -> float:
-    """Inches that so many groups need."""
+    """Inches that this many groups need."""
     return 1.0 + 0.42 * groups
 
 
@@ -104,7 +214,7 @@ def save_runs(
     Parameters
     ----------
     path
-        Where it goes.
+        The file.
     groups, delta
         As in `plot_runs`.
 
@@ -128,41 +238,35 @@ def save_runs(
     >>> "samples until stopping" in text and "uniform" in text
     True
     """
-    theme.refuse_other_lists(groups, Row, _RULE)
+    _check_groups(groups)
     with theme.drawing():
         figure = theme.new_figure(height_of(len(groups)))
         plot_runs(figure.subplots(), groups, delta)
     theme.save(figure, path)
 
 
-def _refuse_no_names(dashed: Any) -> None:
-    if isinstance(dashed, str) or not isinstance(dashed, Collection):
-        raise ProblemError(f"dashed must be a list of names; got {shown(dashed)}")
-
-
-def _draw_dots(axes: Axes, at: int, values: Vector) -> None:
-    """Dots above each other where many are alike, the same in every picture."""
-    upwards = np.random.default_rng(at).uniform(-0.3, 0.3, values.size)
-    size = 14 if values.size <= 200 else 5
-    dots = axes.scatter(values, at + upwards, s=size, color=theme.REST, alpha=0.5, lw=0, zorder=1)
-    dots.set_rasterized(values.size > MANY)
+def _check_groups(groups: object) -> None:
+    lists = list(groups.values()) if isinstance(groups, Mapping) else []
+    if not lists or not all(isinstance(rows, Sequence) and len(rows) for rows in lists):
+        lists = [[None]]
+    if not all(isinstance(row, Row) for rows in lists for row in rows):
+        raise ProblemError(
+            "groups must hold at least one algorithm, each with runs as replicate_rows gives them; "
+            f"got {shown(groups)}"
+        )
 
 
 def _draw_box(axes: Axes, at: int, values: Vector, colour: str, *, empty: bool) -> None:
     from matplotlib.colors import to_rgba
     from matplotlib.patches import Rectangle
 
+    upwards = np.random.default_rng(at).uniform(-0.3, 0.3, values.size)
+    size = 14 if values.size <= 200 else 5
+    dots = axes.scatter(values, at + upwards, s=size, color=REST, alpha=0.5, lw=0, zorder=1)
+    dots.set_rasterized(values.size > MANY)
     least, low, middle, high, most = np.percentile(values, (5, 25, 50, 75, 95))
-    box = Rectangle(
-        (low, at - BOX),
-        high - low,
-        2 * BOX,
-        facecolor=to_rgba(colour, 0.0 if empty else 0.18),
-        edgecolor=colour,
-        linewidth=1.4,
-        linestyle="--" if empty else "-",
-        zorder=2,
-    )
+    box = Rectangle((low, at - BOX), high - low, 2 * BOX, edgecolor=colour, linewidth=1.4, zorder=2)
+    box.set(facecolor=to_rgba(colour, 0.0 if empty else 0.18), linestyle="--" if empty else "-")
     axes.add_patch(box)
     axes.hlines([at, at], [least, high], [low, most], color=colour, lw=1.1, zorder=2)
     axes.vlines([least, most], at - BOX / 2, at + BOX / 2, color=colour, lw=1.1, zorder=2)
@@ -187,6 +291,6 @@ def _write_columns(axes: Axes, samples: list[Vector], errors: list[float]) -> No
                 ha="right",
                 va="center",
                 fontsize=8.5,
-                color=theme.INK if line >= 0 else theme.GREY,
+                color=INK if line >= 0 else GREY,
                 annotation_clip=False,
             )

@@ -1,34 +1,40 @@
-"""Pictures of a study: its candidates, and how near every pair is to being told apart."""
+"""Pictures of a study: its candidates, the evidence of its pairs, and forecasts."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mislid._formatting import number, percent
+from mislid._formatting import number, percent, the_best, whole
 from mislid._validation import Vector
-from mislid.forecast.history import Arms, EvidenceOverTime, History
+from mislid.forecast.evidence import History
 from mislid.forecast.overview import Overview
+from mislid.forecast.simulate import StudyProgress, WhatIf, forecast_words
 from mislid.plotting import theme
+from mislid.plotting.theme import BEST, CONTRAST, GREY, INK, PAPER, REST, RULE
+from mislid.study.settings import Settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Rows that fit on a printed page, below the headline, and in all; more are left to a table.
-ROWS, FIRST, MOST = 42, 22, 126
-# Inches of a row, and of all that is not rows.
-_ROW, _REST = 0.235, 1.15
-# The least distance between two labels and the most that is shown, as shares of the threshold.
+# Candidates that are drawn; a report has all of them in a table.
+MOST = 40
+# The least distance between two labels and the largest share in a picture of evidence.
 _APART, _HIGHEST = 0.062, 2.5
-# Letters of a candidate in a pair.
-_LONGEST = 16
+# Letters of a candidate in a pair, and of a forecast.
+_LONGEST, _NOTE = 16, 48
+AS_ASKED = "as asked"
 
 
-def draw_candidates(overview: Overview) -> list[Figure]:
-    """Means and shares of the candidates, best first.
+def _check_overview(overview: object) -> None:
+    theme.check_kind(overview, Overview, "overview", "Study.overview()")
+
+
+def draw_candidates(overview: Overview) -> Figure:
+    """Means with confidence intervals, and shares of the measurements, best first.
 
     Parameters
     ----------
@@ -37,13 +43,13 @@ def draw_candidates(overview: Overview) -> list[Figure]:
 
     Returns
     -------
-    list of matplotlib.figure.Figure
-        As many as it takes, of at most 42 candidates each and 126 in all.
+    matplotlib.figure.Figure
+        With the best 40 candidates.
 
     Raises
     ------
     ProblemError
-        Where it is no overview, such as a study.
+        If it is no overview, such as a study.
     MissingPackageError
         Without matplotlib.
 
@@ -52,96 +58,69 @@ def draw_candidates(overview: Overview) -> list[Figure]:
     >>> from mislid import create_study
     >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
     >>> study.add_observations([("a", 0.2), ("b", 0.9)])
-    >>> (figure,) = draw_candidates(study.overview())
+    >>> figure = draw_candidates(study.overview())
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['b', 'a']
     """
-    refuse_other_overviews(overview)
-    drawn = overview.order[:MOST]
-    pages = [drawn]
-    if drawn.size > ROWS:
-        rest = drawn[FIRST:]
-        pages = [drawn[:FIRST], *np.array_split(rest, math.ceil(rest.size / ROWS))]
+    _check_overview(overview)
+    rows = overview.order[:MOST]
     with theme.drawing():
-        return [_draw_rows(overview, rows) for rows in pages]
-
-
-def refuse_other_overviews(overview: object) -> None:
-    """Refuse what is not a study at one moment."""
-    theme.refuse_others(overview, Overview, "overview", "Study.overview()")
-
-
-def _draw_rows(overview: Overview, rows: Arms) -> Figure:
-    figure = theme.new_figure(_ROW * rows.size + _REST)
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.7, 1.0])
-    _plot_means(left, overview, rows)
-    _plot_shares(right, overview, rows)
-    for axes in (left, right):
-        theme.only_rows(axes, rows.size)
-        axes.legend(
-            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderpad=0.0, handletextpad=0.5
-        )
+        figure = theme.new_figure(0.235 * rows.size + 1.15)
+        left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.7, 1.0])
+        _plot_means(left, overview, rows)
+        _plot_shares(right, overview, rows)
+        for axes in (left, right):
+            theme.only_rows(axes, rows.size)
+            axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderpad=0.0)
     return figure
 
 
-def _plot_means(axes: Axes, overview: Overview, rows: Arms) -> None:
-    """Mean, confidence interval and the model's estimate of these candidates, in the user's sign.
+def _plot_means(axes: Axes, overview: Overview, rows: NDArray[np.int64]) -> None:
+    """Mean, confidence interval and the model's estimate; those of the answer are in colour.
 
-    Those of the answer are in colour. Intervals that are much wider than most leave the picture.
+    Intervals that are much wider than most leave the picture.
     """
-    places = np.arange(rows.size)
-    inside = np.isin(rows, overview.leaders)
-    axes.hlines(places, 0.0, 1.0, transform=axes.get_yaxis_transform(), color=theme.RULE, lw=0.5)
-    (line,) = axes.plot([], [], "-o", color=theme.GREY, lw=2.2, ms=6.5)
-    line.set_label("mean and confidence interval")
-    for chosen, colour in ((inside, theme.BEST), (~inside, theme.REST)):
+    places, inside = np.arange(rows.size), np.isin(rows, overview.leaders)
+    axes.hlines(places, 0.0, 1.0, transform=axes.get_yaxis_transform(), color=RULE, lw=0.5)
+    axes.plot([], [], "-o", color=GREY, lw=2.2, ms=6.5, label="mean and confidence interval")
+    for chosen, colour in ((inside, BEST), (~inside, REST)):
         at, arms = places[chosen], rows[chosen]
         axes.hlines(at, *overview.intervals[arms].T, color=colour, lw=2.2, zorder=2)
         axes.plot(overview.means[arms], at, "o", color=colour, ms=6.5, zorder=3)
-    if overview.now is not None:
-        (marks,) = axes.plot(overview.estimates[rows], places, "D")
-        marks.set(
-            ms=3.4, mfc=theme.PAPER, mec=theme.INK, mew=0.8, zorder=4, label="estimate by the model"
-        )
+    if overview.engine.is_estimated:
+        (marks,) = axes.plot(overview.estimates[rows], places, "D", label="estimate by the model")
+        marks.set(ms=3.4, mfc=PAPER, mec=INK, mew=0.8, zorder=4)
     axes.set_yticks(places, [theme.shorten(overview.labels[arm]) for arm in rows])
     for text, one in zip(axes.get_yticklabels(), inside, strict=True):
-        text.set(color=theme.INK if one else theme.GREY, fontweight="bold" if one else "normal")
-    axes.set_xlim(*_limits(overview))
+        text.set(color=INK if one else GREY, fontweight="bold" if one else "normal")
+    known = np.concatenate([overview.means, overview.estimates])
+    known, widths = known[np.isfinite(known)], np.diff(overview.intervals)
+    widths = widths[np.isfinite(widths)]
+    if known.size:
+        room = 0.55 * float(np.quantile(widths, 0.75)) if widths.size else 1.0
+        axes.set_xlim(float(known.min()) - room, float(known.max()) + room)
     axes.set_xlabel("mean of the measurements")
 
 
-def _limits(overview: Overview) -> tuple[float, float]:
-    """The same for all figures: all means, with the widths that most of the intervals have."""
-    known = np.concatenate([overview.means[overview.counts > 0.0], overview.estimates])
-    known = known[np.isfinite(known)]
-    if not known.size:
-        return 0.0, 1.0
-    widths = overview.half_widths[np.isfinite(overview.half_widths)]
-    room = 1.1 * float(np.quantile(widths, 0.75)) if widths.size else 1.0
-    return float(known.min()) - room, float(known.max()) + room
-
-
-def _plot_shares(axes: Axes, overview: Overview, rows: Arms) -> None:
-    """The share of the measurements that these candidates got, against the optimal one."""
-    places, counts = np.arange(rows.size), overview.counts
-    shares = counts / max(float(counts.sum()), 1.0)
-    colours = [theme.BEST if arm in overview.leaders else theme.REST for arm in rows]
+def _plot_shares(axes: Axes, overview: Overview, rows: NDArray[np.int64]) -> None:
+    """The share of the measurements of each candidate, and the optimal one."""
+    places, even = np.arange(rows.size), 1.0 / overview.K
+    shares = overview.counts / max(overview.samples, 1)
+    colours = [BEST if arm in overview.leaders else REST for arm in rows]
     axes.barh(places, shares[rows], height=0.62, color=colours, zorder=2)
-    largest = float(shares.max(initial=0.0))
-    if overview.optimal is not None:
-        (marks,) = axes.plot(overview.optimal[rows], places, "d")
-        marks.set(ms=5.5, mfc=theme.PAPER, mec=theme.CONTRAST, mew=1.3, zorder=4, clip_on=False)
-        marks.set_label("optimal")
-        largest = max(largest, float(overview.optimal.max()))
-    even = 1.0 / overview.K
-    axes.axvline(even, color=theme.GREY, lw=0.9, ls="--", label="even", zorder=3)
-    axes.set_xlim(0.0, 1.06 * max(largest, even))
+    optimal = overview.optimal
+    if optimal is not None:
+        (marks,) = axes.plot(optimal[rows], places, "d", label="optimal")
+        marks.set(ms=5.5, mfc=PAPER, mec=CONTRAST, mew=1.3, zorder=4, clip_on=False)
+    axes.axvline(even, color=GREY, lw=0.9, ls="--", label="even", zorder=3)
+    largest = max(even, *shares, *(() if optimal is None else optimal))
+    axes.set_xlim(0.0, 1.06 * largest)
     axes.xaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.3g}%")
     axes.set_xlabel("share of the measurements")
 
 
 def draw_evidence(overview: Overview) -> Figure | None:
-    """Evidence of every pair as a share of what is needed; of the limiting one in numbers, too.
+    """Evidence of the hardest pairs over time, as a share of the amount that settles a pair.
 
     Parameters
     ----------
@@ -151,7 +130,7 @@ def draw_evidence(overview: Overview) -> Figure | None:
     Returns
     -------
     matplotlib.figure.Figure or None
-        None before there is an estimate.
+        None where `Overview.history` is None.
 
     Raises
     ------
@@ -163,105 +142,54 @@ def draw_evidence(overview: Overview) -> Figure | None:
     >>> from mislid import create_study
     >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
     >>> study.add_observations([("a", 0.2), ("b", 0.9)])
-    >>> above, below = draw_evidence(study.overview()).axes
-    >>> above.texts[0].get_text().partition(":")[0]
+    >>> (axes,) = draw_evidence(study.overview()).axes
+    >>> axes.texts[0].get_text().partition(":")[0]
     'b before a'
     """
-    refuse_other_overviews(overview)
-    history = overview.history
+    _check_overview(overview)
+    history, decision = overview.history, overview.decision
     if history is None:
         return None
     with theme.drawing():
-        figure = theme.new_figure(5.9)
-        above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.6, 1.0])
-        _plot_pairs(above, history, overview.labels)
-        _plot_limiting(below, history)
-        if overview.decision is not None:
-            _mark_decision(above, overview.decision.samples)
-        below.set_xlim(0.0, history.closest.times[-1])
-        below.set_xlabel("measurements")
-        below.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        figure = theme.new_figure(4.2)
+        axes = figure.subplots()
+        now = history.shares[-1]
+        top = max(1.2, 1.2 * float(now.min()), min(_HIGHEST, 1.05 * float(now.max())))
+        for p, shares in enumerate(history.shares.T):
+            line = axes.plot(history.times, np.minimum(shares, 4.0 * top), color=GREY, lw=1.0)[0]
+            line.set(marker="o" if history.times.size == 1 else "", ms=4.0, alpha=0.75)
+            if p == 0:
+                line.set(color=BEST, lw=2.4, zorder=4, alpha=1.0)
+        axes.axhline(1.0, color=CONTRAST, lw=1.1, ls="--", zorder=3)
+        _name_pairs(axes, overview, history, top)
+        if decision is not None:
+            axes.axvline(decision.samples, color=INK, lw=0.8, ls=":", zorder=3)
+        axes.set(ylim=(0.0, top), xlim=(0.0, history.times[-1]), xlabel="measurements")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.0f}%")
+        axes.set_title("evidence of the hardest pairs, as a share of what is needed")
         return figure
 
 
-def _plot_pairs(axes: Axes, history: History, labels: list[str]) -> None:
-    """A line for every pair: bold for the one that limits the study, thin for those far from it.
-
-    The closest ones are named at their ends.
-    """
-    from matplotlib.collections import LineCollection
-
-    closest, others = history.closest, history.others
-    top = _top(closest)
-    lines = [
-        np.column_stack([others.times, np.minimum(shares, 4.0 * top)]) for shares in others.shares.T
-    ]
-    faint = float(np.clip(12.0 / max(len(lines), 1), 0.1, 0.3))
-    axes.add_collection(
-        LineCollection(lines, colors=theme.GREY, linewidths=0.6, alpha=faint, zorder=1)
-    )
-    for p, shares in reversed(list(enumerate(closest.shares.T))):
-        first = p == 0
-        axes.plot(
-            closest.times,
-            np.minimum(shares, 4.0 * top),
-            color=theme.BEST if first else theme.GREY,
-            lw=2.4 if first else 1.0,
-            alpha=1.0 if first else 0.75,
-            marker="o" if closest.times.size == 1 else None,
-            ms=4.0,
-            zorder=4 if first else 2,
-        )
-    axes.axhline(1.0, color=theme.CONTRAST, lw=1.1, ls="--", zorder=3)
-    axes.set_ylim(0.0, top)
-    _name_pairs(axes, closest, labels, top)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.0f}%")
-    axes.set_title("evidence of every pair, as a share of what is needed")
-
-
-def _top(closest: EvidenceOverTime) -> float:
-    """The highest share in the picture: the threshold, and the closest pairs if they fit."""
-    now = closest.shares[-1][np.isfinite(closest.shares[-1])]
-    if not now.size:
-        return 1.2
-    return max(1.2, 1.2 * float(now.min()), min(_HIGHEST, 1.05 * float(now.max())))
-
-
-def _name_pairs(axes: Axes, closest: EvidenceOverTime, labels: list[str], top: float) -> None:
+def _name_pairs(axes: Axes, overview: Overview, history: History, top: float) -> None:
     """Names beside the lines' ends, moved apart where these are too close."""
-    now = closest.shares[-1]
-    known = np.flatnonzero(~np.isnan(now))
-    ends = np.minimum(now[known], top)
+    ends, sideways = np.minimum(history.shares[-1], top), axes.get_yaxis_transform()
     heights = apart(ends, _APART * top, 0.0, top)
-    sideways = axes.get_yaxis_transform()
-    for p, end, height in zip(known.tolist(), ends, heights, strict=True):
-        challenger, incumbent = (theme.shorten(labels[arm], _LONGEST) for arm in closest.pairs[p])
-        first = p == 0
-        axes.plot(
-            [1.0, 1.02], [end, height], transform=sideways, color=theme.GREY, lw=0.5, clip_on=False
+    for p, (end, height) in enumerate(zip(ends, heights, strict=True)):
+        challenger, incumbent = (
+            theme.shorten(overview.labels[arm], _LONGEST) for arm in history.pairs[p]
         )
-        axes.text(
-            1.025,
-            height,
-            f"{incumbent} before {challenger}: {_standing(closest, p)}",
-            transform=sideways,
-            va="center",
-            fontsize=8.0,
-            color=theme.BEST if first else theme.INK,
-            fontweight="bold" if first else "normal",
-        )
-
-
-def _standing(closest: EvidenceOverTime, p: int) -> str:
-    """How far a pair has come: its share, or since when it is settled."""
-    since = float(closest.since[p])
-    if since <= closest.times[-1]:
-        return f"settled at {since:,.0f}"
-    return percent(closest.shares[-1, p])
+        standing = percent(history.shares[-1, p])
+        if history.settled[p] <= history.times[-1]:
+            standing = f"settled at {history.settled[p]:,.0f}"
+        words, first = f"{incumbent} before {challenger}: {standing}", p == 0
+        axes.plot([1.0, 1.02], [end, height], transform=sideways, color=GREY, lw=0.5, clip_on=False)
+        text = axes.text(1.025, height, words, transform=sideways, va="center", fontsize=8.0)
+        text.set(color=BEST if first else INK, fontweight="bold" if first else "normal")
 
 
 def apart(wanted: Vector, distance: float, low: float, high: float) -> Vector:
-    """Heights (n,) near those wanted that are at least so far apart, within limits if they fit.
+    """Heights (n,) near those wanted with at least this distance, within limits if they fit.
 
     >>> apart(np.array([0.5, 0.5, 0.0]), 0.2, 0.0, 1.0).round(3).tolist()
     [0.5, 0.7, 0.0]
@@ -276,42 +204,95 @@ def apart(wanted: Vector, distance: float, low: float, high: float) -> Vector:
     return heights
 
 
-def _plot_limiting(axes: Axes, history: History) -> None:
-    """Evidence and threshold of the limiting pair."""
-    proof, statistics, thresholds = history.closest.of_pair(0)
-    times = history.closest.times
-    mark = "o" if times.size == 1 else None
-    axes.plot(times, statistics, color=theme.BEST, lw=2.0, marker=mark, ms=4.0)
-    axes.plot(times, thresholds, color=theme.CONTRAST, lw=1.1, ls="--", marker=mark, ms=4.0)
-    shown = np.concatenate([statistics, thresholds])
-    shown = shown[np.isfinite(shown)]
-    top = 1.15 * float(shown.max(initial=1e-9))
-    axes.set_ylim(0.0, top)
-    ends = np.array([statistics[-1], thresholds[-1]])
-    heights = apart(np.clip(np.nan_to_num(ends), 0.0, top), 0.2 * top, 0.0, top)
-    for end, height, name, colour in zip(
-        ends, heights, ("evidence", "threshold"), (theme.BEST, theme.CONTRAST), strict=True
-    ):
-        axes.text(
-            1.025,
-            height,
-            f"{name} {number(end)}",
-            transform=axes.get_yaxis_transform(),
-            va="center",
-            fontsize=8.0,
-            color=colour,
-        )
-    axes.set_title(f"the limiting pair, {proof}")
+def forecast_rows(overview: Overview) -> list[tuple[str, StudyProgress | WhatIf]]:
+    """Forecasts for the question as asked, and for others, with the questions as phrases."""
+    others = ((_question(one, overview.settings), one) for one in overview.what_ifs)
+    return [(AS_ASKED, overview.progress), *others]
 
 
-def _mark_decision(axes: Axes, samples: int) -> None:
-    for part in axes.figure.axes:
-        part.axvline(samples, color=theme.INK, lw=0.8, ls=":", zorder=3)
+def _question(given: WhatIf, settings: Settings) -> str:
+    parts = {
+        "m": f"{the_best(given.m)} instead of {settings.m}",
+        "delta": f"error rate {number(given.delta)}",
+        "tolerance": f"tolerance {number(given.tolerance)}",
+        "misspecification": f"misspecification {number(given.misspecification)}",
+    }
+    return ", ".join(words for name, words in parts.items() if name in given.changed) or AS_ASKED
+
+
+def draw_forecast(overview: Overview) -> Figure | None:
+    """A row for every question: measurements in all, with a range.
+
+    Parameters
+    ----------
+    overview
+        As for `draw_candidates`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure or None
+        None where nothing was measured, there are no forecasts, or the data contradict the
+        declarations.
+
+    Raises
+    ------
+    ProblemError, MissingPackageError
+        As for `draw_candidates`.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> study = create_study(candidates=["a", "b", "c"], m=2, noise=1.0)
+    >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 1.4)] * 9)
+    >>> (axes,) = draw_forecast(study.overview()).axes
+    >>> [label.get_text() for label in axes.get_yticklabels()][:4]
+    ['as asked', 'error rate 0.1', 'error rate 0.01', 'the best instead of 2']
+    """
+    _check_overview(overview)
+    if overview.samples == 0 or not overview.has_rules or overview.refuted:
+        return None
+    rows, bound = forecast_rows(overview), overview.lower_bound
+    with theme.drawing():
+        figure = theme.new_figure(0.34 * len(rows) + 1.25)
+        axes, now = figure.subplots(), overview.samples
+        highest = max(one.more_high or one.more_low for _, one in rows)
+        # An early estimate may be a near tie, with a bound far beyond all forecasts.
+        shown = bound is not None and not overview.decided and bound <= now + highest
+        ends = [now + end for _, one in rows for end in (one.more_low, one.more_high or 0)]
+        theme.scale(axes, "x", [*ends, now, bound if shown and bound else 0.0])
+        for at, (question, one) in enumerate(rows):
+            _plot_forecast(axes, at, one, now, BEST if question == AS_ASKED else REST)
+        axes.axvline(now, color=INK, lw=1.0, ls=":", zorder=1, label=f"now: {whole(now)}")
+        if shown and bound:
+            name = f"least for any method: {whole(bound)}"
+            axes.axvline(bound, color=CONTRAST, lw=1.0, ls="--", zorder=1, label=name)
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderpad=0.0)
+        axes.set_yticks(range(len(rows)), [question for question, _ in rows])
+        axes.get_yticklabels()[0].set(color=INK, fontweight="bold")
+        theme.only_rows(axes, len(rows))
+        axes.set_xlabel("measurements in all")
+        return figure
+
+
+def _plot_forecast(
+    axes: Axes, at: int, given: StudyProgress | WhatIf, now: int, colour: str
+) -> None:
+    """The range, the estimate and words; a range without an end leads out of the picture."""
+    end = axes.get_xlim()[1]
+    if given.more != 0:
+        high = end if given.more_high is None else now + given.more_high
+        axes.hlines(at, now + given.more_low, high, color=colour, lw=5.0, alpha=0.4)
+        if given.more is not None:
+            axes.plot([now + given.more], [at], "o", color=colour, ms=6.0, zorder=3)
+        if given.more_high is None:
+            axes.plot([end], [at], ">", color=colour, ms=7.0, zorder=3, clip_on=False)
     axes.annotate(
-        f"decided after {samples:,} ",
-        (samples, 0.0),
-        xytext=(-3, 5),
+        theme.shorten(forecast_words(given), _NOTE),
+        (1.0, at),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(8, 0),
         textcoords="offset points",
-        ha="right",
-        fontsize=8.0,
+        va="center",
+        fontsize=8.5,
+        color=INK,
     )

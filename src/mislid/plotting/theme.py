@@ -1,11 +1,11 @@
-"""One look for all pictures: colours, matplotlib's settings, axes, labels and files."""
+"""The style of all pictures: colours, matplotlib's settings, axes, labels and files."""
 
 from __future__ import annotations
 
 import io
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +23,10 @@ INK, GREY, RULE, PAPER = "#1f2937", "#6b7280", "#d5dae1", "#ffffff"
 BEST, REST, CONTRAST = "#2a7f9e", "#94a9b8", "#d1495b"
 # Of lines in one picture; the first is what the picture is about.
 LINES = (BEST, "#e08e45", GREY, "#7a5195", "#3d8361", "#b23a48")
-# What names of pictures end in.
-ENDINGS = (".png", ".svg")
 # Inches across, and letters of a label.
 WIDTH, LONGEST = 9.2, 24
-# Dots of a picture in one direction; matplotlib draws no more.
-MOST_DOTS = 65_535
 # A linear axis hides what is more than this many times smaller than the largest.
 SPREAD = 30.0
-
 # To its own types, matplotlib's settings are not a dict of texts.
 _STYLE: Any = {
     "font.size": 9.0,
@@ -61,7 +56,7 @@ _STYLE: Any = {
 
 
 def require_matplotlib(what: str = "a picture") -> None:
-    """Refuse, in the name of what needs it, to go on without matplotlib."""
+    """Refuse to go on without matplotlib; `what` needs it."""
     try:
         import matplotlib as mpl  # noqa: F401 - said before anything is computed
     except ImportError:
@@ -70,10 +65,10 @@ def require_matplotlib(what: str = "a picture") -> None:
         ) from None
 
 
-def refuse_others(value: Any, kind: type, name: str, maker: str) -> None:
-    """Refuse what is not of this kind, and say what gives one.
+def check_kind(value: object, kind: type, name: str, maker: str) -> None:
+    """Refuse a value of another kind, and say what gives one.
 
-    >>> refuse_others("teas", dict, "teas", "dict()")
+    >>> check_kind("teas", dict, "teas", "dict()")
     Traceback (most recent call last):
     ...
     mislid.errors.ProblemError: teas must be what dict() gives; got 'teas'
@@ -82,35 +77,17 @@ def refuse_others(value: Any, kind: type, name: str, maker: str) -> None:
         raise ProblemError(f"{name} must be what {maker} gives; got {shown(value)}")
 
 
-def refuse_other_lists(groups: Any, kind: type, rule: str) -> None:
-    """Refuse what is not a dict of lists, each with at least one of this kind.
-
-    >>> refuse_other_lists({"a": [1, 2], "b": []}, int, "groups must hold integers")
-    Traceback (most recent call last):
-    ...
-    mislid.errors.ProblemError: groups must hold integers; got {'a': [1, 2], 'b': []}
-    """
-    lists = groups.values() if isinstance(groups, Mapping) else ()
-    if not lists or not all(_is_list_of(kind, values) for values in lists):
-        raise ProblemError(f"{rule}; got {shown(groups)}")
-
-
-def _is_list_of(kind: type, values: Any) -> bool:
-    is_list = isinstance(values, Sequence) and len(values) > 0
-    return is_list and all(isinstance(value, kind) for value in values)
-
-
-def refuse_other_axes(axes: Any) -> None:
-    """Refuse what nothing can be drawn on; several axes are an array."""
+def check_axes(axes: object) -> None:
+    """Refuse what is not one axes of matplotlib."""
     require_matplotlib()
     from matplotlib.axes import Axes
 
-    refuse_others(axes, Axes, "axes", "Figure.add_subplot()")
+    check_kind(axes, Axes, "axes", "Figure.add_subplot()")
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """The look of pictures; scripts that the fonts here lack are no matter for a browser."""
+    """The style of pictures; browsers have the scripts that the fonts here lack."""
     require_matplotlib()
     from matplotlib import rc_context
 
@@ -120,9 +97,16 @@ def drawing() -> Iterator[None]:
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure of so many inches, by default as wide as a page; notebooks show it."""
+    """An empty figure in inches, by default as wide as a page, which notebooks show."""
     require_matplotlib()
-    from mislid.plotting.picture import Picture
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        """A figure that notebooks show without pyplot, with two dots per point of a screen."""
+
+        def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+            dpi = round(self.dpi)
+            return as_png(self, 2 * dpi), {"width": round(self.get_figwidth() * dpi)}
 
     return Picture(figsize=(width, height), layout="constrained")
 
@@ -135,7 +119,7 @@ def as_png(figure: Figure, dpi: int = 150) -> bytes:
     figure
         What to draw.
     dpi
-        Dots per inch.
+        Dots per inch, 1 to 1000.
 
     Returns
     -------
@@ -145,7 +129,7 @@ def as_png(figure: Figure, dpi: int = 150) -> bytes:
     Raises
     ------
     ProblemError
-        Where it is no figure, or `dpi` is less than 1 or gives more than 65,535 dots in a row.
+        If it is no figure, or `dpi` is out of its range.
     MissingPackageError
         Without matplotlib.
 
@@ -154,9 +138,8 @@ def as_png(figure: Figure, dpi: int = 150) -> bytes:
     >>> as_png(new_figure(1.0), dpi=20)[1:4]
     b'PNG'
     """
-    _refuse_other_figures(figure)
-    most = MOST_DOTS / max(figure.get_size_inches())
-    dots = as_number(dpi, "dpi", low=1, high=most)
+    _check_figure(figure)
+    dots = as_number(dpi, "dpi", low=1, high=1000)
     return _rendered(figure, "png", dpi=dots, facecolor=PAPER, metadata={"Software": None})
 
 
@@ -174,14 +157,14 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     figure
         As the functions of this package give it.
     path
-        Where it goes. A file that is there is replaced.
+        The file; one that exists is replaced.
 
     Raises
     ------
     FileFormatError
-        Where the name of the file does not end in .png or .svg.
+        If the name of the file does not end in .png or .svg.
     ProblemError
-        Where it is no figure, or `path` is a directory or in one that does not exist.
+        If it is no figure, or `path` is a directory or in one that does not exist.
     MissingPackageError
         Without matplotlib.
 
@@ -194,17 +177,17 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     ...     Path(folder, "empty.svg").read_text()[:4]
     '<svg'
     """
-    _refuse_other_figures(figure)
-    place = new_place(path, "path", *ENDINGS)
+    _check_figure(figure)
+    place = new_place(path, "path", ".png", ".svg")
     is_svg = place.suffix.lower() == ".svg"
     write_whole(place, as_svg(figure).encode() if is_svg else as_png(figure))
 
 
-def _refuse_other_figures(figure: Any) -> None:
+def _check_figure(figure: object) -> None:
     require_matplotlib()
     from matplotlib.figure import Figure
 
-    refuse_others(figure, Figure, "figure", "a function of mislid.plotting")
+    check_kind(figure, Figure, "figure", "a function of mislid.plotting")
 
 
 def _rendered(figure: Figure, form: str, **options: Any) -> bytes:
@@ -214,13 +197,8 @@ def _rendered(figure: Figure, form: str, **options: Any) -> bytes:
     return content.getvalue()
 
 
-def tidy(axes: Axes) -> None:
-    """Leave out the lines that say nothing, on axes that were not made by `new_figure`."""
-    axes.spines[["top", "right"]].set_visible(False)
-
-
 def only_rows(axes: Axes, count: int) -> None:
-    """Axes with so many rows of things, the first at the top, and no line to their left."""
+    """Axes for this many rows, the first at the top, without a line to their left."""
     axes.set_ylim(count - 0.4, -0.6)
     axes.spines[["left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
@@ -229,7 +207,7 @@ def only_rows(axes: Axes, count: int) -> None:
 def scale(axes: Axes, direction: str, values: Iterable[float], room: float | None = 1.08) -> None:
     """A linear axis ("x" or "y") from 0, or a logarithmic one where values are far apart.
 
-    It goes on for `room` times the largest value; None leaves its end to matplotlib.
+    It ends at `room` times the largest value; None leaves its end to matplotlib.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -249,7 +227,7 @@ def scale(axes: Axes, direction: str, values: Iterable[float], room: float | Non
 
 
 def shorten(label: str, longest: int = LONGEST) -> str:
-    """A label on one line that leaves room for the picture; beginning and end tell most.
+    """A label on one line that leaves room for the picture; its middle is left out.
 
     >>> shorten("compound number 33", 12)
     'compou…er 33'

@@ -1,4 +1,4 @@
-"""The report: a study on one page of HTML, without scripts and other files."""
+"""Reports: a study on one page of HTML, without scripts and other files."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import dataclasses
 import math
 import os
 import platform
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,17 +23,25 @@ from mislid._formatting import (
     number,
     rate,
     table,
-    whole,
 )
 from mislid.errors import MislidError, ProblemError
+from mislid.forecast.evidence import NO_HISTORY
 from mislid.forecast.overview import Overview
 from mislid.io import new_place, write_whole
-from mislid.plotting.forecast import draw_forecast, forecasts_of
-from mislid.plotting.study import MOST, draw_candidates, draw_evidence
+from mislid.plotting import theme
+from mislid.plotting.study import (
+    MOST,
+    draw_candidates,
+    draw_evidence,
+    draw_forecast,
+    forecast_rows,
+)
 from mislid.plotting.theme import require_matplotlib
-from mislid.report.style import as_markup, style_sheet
-from mislid.report.summary import cautions, headline, key_numbers, question
+from mislid.report.summary import cautions, headline, key_numbers, question, style_sheet
 from mislid.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def write_report(study: Study, path: str | os.PathLike[str]) -> None:
@@ -57,8 +66,7 @@ def write_report(study: Study, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> import mislid
+    >>>     >>> import mislid
     >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1, noise=1)
     >>> study.add_observations([("oolong", 6.0), ("sencha", 7.5)])
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -105,6 +113,14 @@ def report(study: Study) -> str:
 
 def page(overview: Overview) -> str:
     """The page about a study at one moment."""
+    sections: dict[str, Callable[[Overview], Html]] = {
+        "Means and measurements": _candidates,
+        "Evidence": _evidence,
+        "Forecast": _forecast,
+        "Misspecification": _sensitivity,
+        "All candidates": _table,
+        "Settings": _settings,
+    }
     head = element(
         "head",
         Html('<meta charset="utf-8">'),
@@ -118,7 +134,7 @@ def page(overview: Overview) -> str:
         headline(overview),
         cautions(overview),
         key_numbers(overview),
-        *(_section(title, part, overview) for title, part in _SECTIONS.items()),
+        *(_section(title, part, overview) for title, part in sections.items()),
     )
     return f'<!DOCTYPE html>\n<html lang="en">\n{head}\n{element("body", main)}\n</html>\n'
 
@@ -128,18 +144,24 @@ def _section(title: str, part: Callable[[Overview], Html], overview: Overview) -
     try:
         content = part(overview)
     except MislidError as problem:
-        content = _note(str(problem))
+        content = element("p", str(problem), class_="note")
     return element("section", element("h2", title), content) if content else content
 
 
-def _note(text: str) -> Html:
-    return element("p", text, class_="note") if text else Html()
+def _picture(caption: str, figure: Figure, description: str) -> Html:
+    """A figure as SVG with the colours and the font of the page.
 
-
-def _figure(caption: str, *pictures: Html) -> Html:
-    first, *rest = pictures
-    shown = element("figure", element("figcaption", caption), first)
-    return markup(shown, *(element("figure", picture) for picture in rest))
+    The first letter of the description keeps the ids of several figures apart.
+    """
+    svg = re.sub(r"(?s)<!--.*?-->|<metadata>.*?</metadata>", "", theme.as_svg(figure))
+    svg = re.sub(r'<svg [^>]*?(viewBox="0 0 ([\d.]+)[^"]*")[^>]*>', r"<svg \1>", svg, count=1)
+    name = description[0]
+    svg = re.sub(r'(<[^>]*?)(id="|href="#|url\(#)', rf"\1\2{name}-", svg.replace("xlink:", ""))
+    svg = re.sub(r"(font: [^;\"]*?px|font-family:) [^;\"]*", r"\1 var(--sans)", svg)
+    for variable in ("INK", "GREY", "RULE", "PAPER", "BEST", "REST", "CONTRAST"):
+        svg = svg.replace(getattr(theme, variable), f"var(--{variable.lower()})")
+    drawn = element("div", Html(svg), class_="picture", role="img", aria_label=description)
+    return element("figure", element("figcaption", caption), drawn)
 
 
 def _leaders(overview: Overview) -> str:
@@ -159,35 +181,27 @@ def _candidates(overview: Overview) -> Html:
         caption += f"The optimal shares were left out: {overview.no_optimum}."
     if overview.K > MOST:
         caption += f" The first {MOST} of {overview.K:,} are drawn; all are in the table."
-    pictures = [
-        as_markup(figure, "means with confidence intervals, and shares", f"c{at}")
-        for at, figure in enumerate(draw_candidates(overview))
-    ]
-    return _figure(caption, *pictures)
+    figure = draw_candidates(overview)
+    return _picture(caption, figure, "means with confidence intervals, and shares")
 
 
 def _evidence(overview: Overview) -> Html:
     history, figure = overview.history, draw_evidence(overview)
     if history is None or figure is None:
-        return _note(overview.no_history)
+        return element("p", NO_HISTORY, class_="note") if overview.best_now else Html()
     caption = (
-        f"For {_leaders(overview)} and every other candidate: how far the data are from means in "
-        f"the other order, as a share of what the rule “{overview.rule.name}” needs. The study is "
-        "decided when all reach 100%; what comes later is not drawn. "
+        f"For {_leaders(overview)} and other candidates: the evidence that their means are in this "
+        "order, as a share of the amount that proves it. A pair that has reached 100% once is "
+        "settled. The study is decided when all are; what comes later is not drawn."
     )
-    if overview.rule.name == "guaranteed":
-        caption += (
-            "A pair that has reached 100% once is settled, whatever comes later. It may be told "
-            "apart by its own two candidates, by the features, or by the measurements of all. "
-        )
-    if history.undrawn:
-        caption += f"{history.undrawn:,} pairs that are further from the threshold are not drawn."
-    return _figure(caption, as_markup(figure, "evidence over time", "e"))
+    if history.hidden:
+        caption += f" {history.hidden:,} pairs that are easier to tell apart are not drawn."
+    return _picture(caption, figure, "evidence over time")
 
 
 def _forecast(overview: Overview) -> Html:
-    if overview.forecaster is None or overview.contradictions:
-        return _note(overview.progress.note)
+    if not overview.has_rules or overview.contradictions:
+        return element("p", overview.progress.note, class_="note")
     figure = draw_forecast(overview)
     if figure is None:
         return Html()
@@ -197,13 +211,16 @@ def _forecast(overview: Overview) -> Html:
     )
     if not overview.decided:
         caption += " The least that any method needs on average is for the question as asked."
-    heads = ("question", "more measurements", "from", "to", "")
     cells = [
-        (row.question, *(whole(value) for value in (row.more, row.low, row.high)), row.note)
-        for row in forecasts_of(overview)
+        (words, _whole(one.more), _whole(one.more_low), _whole(one.more_high), one.note)
+        for words, one in forecast_rows(overview)
     ]
-    drawn = _figure(caption, as_markup(figure, "forecast", "f"))
-    return markup(drawn, table(heads, cells, text=(4,)))
+    heads = ("question", "more measurements", "from", "to", "")
+    return markup(_picture(caption, figure, "forecast"), table(heads, cells, text=(4,)))
+
+
+def _whole(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
 
 
 def _sensitivity(overview: Overview) -> Html:
@@ -229,7 +246,7 @@ def _sensitivity(overview: Overview) -> Html:
 
 
 def _table(overview: Overview) -> Html:
-    places = decimals(overview.half_widths.tolist(), 2)
+    places = decimals((0.5 * np.diff(overview.intervals)[:, 0]).tolist(), 2)
     heads = ["candidate", "measurements", "mean", "from", "to", "by the model"]
     heads.append("answer" if overview.decided else "in front")
     order, labels = overview.order.tolist(), overview.labels
@@ -261,7 +278,6 @@ def _settings(overview: Overview) -> Html:
         "last event": moment(overview.summary.updated),
         "written by": f"mislid {__version__}, NumPy {np.__version__}, "
         f"Python {platform.python_version()}",
-        "SHA-256 of the candidates": element("code", overview.candidates_fingerprint),
         "SHA-256 of the log": element("code", overview.fingerprint),
     }
     cells = [(name.replace("_", " "), value) for name, value in shown.items()]
@@ -274,13 +290,3 @@ def _setting(value: Any) -> str:
         low, high = min(value), max(value)
         return number(low) if low == high else f"{number(low)} to {number(high)}, by candidate"
     return number(value) if isinstance(value, float) else str(value)
-
-
-_SECTIONS: dict[str, Callable[[Overview], Html]] = {
-    "Means and measurements": _candidates,
-    "Evidence": _evidence,
-    "Forecast": _forecast,
-    "Misspecification": _sensitivity,
-    "All candidates": _table,
-    "Settings": _settings,
-}

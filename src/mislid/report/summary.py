@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+from functools import cache
+from pathlib import Path
 
 from mislid._formatting import (
     Html,
@@ -15,13 +16,18 @@ from mislid._formatting import (
     rate,
     roughly,
 )
-from mislid.errors import MislidError
 from mislid.forecast.overview import Overview
-from mislid.plotting.forecast import AS_ASKED, Forecast
+from mislid.forecast.simulate import forecast_words
 from mislid.study.events import Decided
 from mislid.study.settings import MAXIMIZE
 
 _LONG = 90
+
+
+@cache
+def style_sheet() -> str:
+    """The rules of style.css."""
+    return Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 
 
 def question(overview: Overview) -> str:
@@ -34,7 +40,7 @@ def question(overview: Overview) -> str:
 
 
 def headline(overview: Overview, *, ahead: bool = True) -> Html:
-    """The answer or the progress to it, and the reasons; `ahead` adds the forecast."""
+    """The answer or the progress, and the reasons; `ahead` adds the forecast."""
     if overview.contradictions:
         large, *rest = _contradicted(overview)
     elif overview.decision is not None:
@@ -50,15 +56,12 @@ def _names(overview: Overview, arms: tuple[int, ...]) -> str:
 
 
 def _contradicted(overview: Overview) -> list[str]:
-    before = ""
+    sentences = ["The data contradict what was declared: nothing is proven."]
+    sentences += [f"{words[:1].upper()}{words[1:]}." for words in overview.contradictions]
     if overview.decision is not None:
         names = _names(overview, overview.decision.answer)
-        before = f"Before that, the study had decided for {names}; this is not proven."
-    return [
-        "The data contradict what was declared: nothing is proven.",
-        *(f"{words[:1].upper()}{words[1:]}." for words in overview.contradictions),
-        before,
-    ]
+        sentences.append(f"The study had decided for {names} before; this is not proven.")
+    return sentences
 
 
 def _decided(overview: Overview, decision: Decided) -> list[str]:
@@ -85,8 +88,7 @@ def _decided(overview: Overview, decision: Decided) -> list[str]:
 
 def _running(overview: Overview, ahead: bool) -> list[str]:
     pending = overview.summary.pending
-    trials = "1 trial is open." if pending == 1 else f"{pending:,} trials are open."
-    trials = trials if pending else ""
+    trials = f"{pending:,} trial{' is' if pending == 1 else 's are'} open." if pending else ""
     if overview.samples == 0:
         return ["Nothing has been measured yet.", trials]
     so_far = f"{measurements(overview.samples)} so far"
@@ -101,39 +103,18 @@ def _running(overview: Overview, ahead: bool) -> list[str]:
         share = percent(overview.history.share)
         so_far += f" have brought {share} of the evidence that the hardest pair needs"
     so_far += f". In front now: {_names(overview, overview.best_now)}."
-    return ["Not decided yet.", so_far, _forecast(overview) if ahead else "", trials]
-
-
-def _forecast(overview: Overview) -> str:
-    asked = _as_asked(overview)
-    if asked is None:
-        return ""
-    if math.isinf(asked.more):
-        return f"There is no end in sight. {asked.note[:1].upper()}{asked.note[1:]}"
-    known = f"at least {roughly(asked.low)}"
-    if math.isfinite(asked.high):
-        known = f"between {roughly(asked.low)} and {roughly(asked.high)}"
-    return f"About {roughly(asked.more)} more are expected to be needed ({known})."
-
-
-def _as_asked(overview: Overview) -> Forecast | None:
-    if overview.forecaster is None:
-        return None
-    try:
-        return Forecast.of(AS_ASKED, overview.progress)
-    except MislidError:
-        return None  # its section says why
+    forecast = f"Forecast: {forecast_words(overview.progress)}." if ahead else ""
+    return ["Not decided yet.", so_far, forecast, trials]
 
 
 def key_numbers(overview: Overview, *, ahead: bool = True) -> Html:
     """A few numbers at a glance; without `ahead`, only those that take no time."""
-    shown = {"state": overview.summary.status, "measurements": f"{overview.samples:,}"}
+    shown = {"state": overview.status, "measurements": f"{overview.samples:,}"}
     if ahead and overview.history is not None and not overview.contradictions:
         needed = "was" if overview.decided else "is"
         shown[f"evidence, of what {needed} needed"] = percent(overview.history.share)
-    asked = _as_asked(overview) if ahead else None
-    if asked is not None and not overview.decided and math.isfinite(asked.more):
-        shown["to go, about"] = roughly(asked.more)
+    if ahead and overview.progress.more:
+        shown["to go, about"] = roughly(overview.progress.more)
     bound = "≤ " if overview.proven else "wanted: "
     shown["error rate"] = bound + rate(overview.settings.error_rate)
     pairs = [

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp
 from mislid import __version__
 from mislid._formatting import Html, element, visible
 from mislid.errors import MislidError
-from mislid.report.style import style_sheet
+from mislid.report.summary import style_sheet
 from mislid.server import api
 from mislid.server.access import LOGIN, Gate, Policy, logged_in
 from mislid.server.answers import answer, content_of, refused

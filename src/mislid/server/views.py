@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from mislid.forecast.history import EvidenceOverTime
+from mislid.forecast.evidence import NO_HISTORY
 from mislid.forecast.overview import Overview
-from mislid.forecast.questions import estimate_rows_of
 from mislid.io import as_plain
 from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.server.answers import event_json, packed
@@ -38,19 +37,18 @@ REVISIONS = ("corrected", "voided", "redeclared", "accepted", "added", "retired"
 
 def state_of(overview: Overview) -> Any:
     """The state of the study without a forecast, in numbers and in words."""
-    overview.without_forecast()
     words = {
         "question": question(overview),
         "headline": headline(overview, ahead=False),
         "cautions": cautions(overview),
         "numbers": key_numbers(overview, ahead=False),
     }
-    return overview.to_dict() | {"words": words}
+    return overview.to_dict(forecast=False) | {"words": words}
 
 
 def estimates_of(overview: Overview) -> Any:
     """A row for every candidate."""
-    return [row.to_dict() for row in estimate_rows_of(overview.claims)]
+    return [row.to_dict() for row in overview.estimate_rows]
 
 
 def forecast_of(overview: Overview) -> Any:
@@ -79,32 +77,24 @@ def allocation_of(overview: Overview) -> Any:
 
 
 def evidence_of(overview: Overview) -> Any:
-    """The evidence of pairs over time, as shares of what each needs."""
+    """The evidence of the hardest pairs over time, as shares of the amount that each needs."""
     history = overview.history
     if history is None:
-        return {"pairs": [], "note": overview.no_history, "undrawn": 0}
-    pairs = [
-        _pair(overview, evidence, p)
-        for evidence in (history.closest, history.others)
-        for p in range(len(evidence.pairs))
-    ]
-    return {"pairs": pairs, "note": "", "undrawn": history.undrawn}
-
-
-def _pair(overview: Overview, evidence: EvidenceOverTime, p: int) -> Any:
-    challenger, incumbent = overview.names(evidence.pairs[p].tolist())
-    proof, statistics, thresholds = evidence.of_pair(p)
-    since = float(evidence.since[p])
-    return as_plain({
-        "challenger": challenger,
-        "incumbent": incumbent,
-        "proof": proof,
-        "times": evidence.times.tolist(),
-        "shares": evidence.shares[:, p].tolist(),
-        "statistic": float(statistics[-1]),
-        "threshold": float(thresholds[-1]),
-        "settled_after": None if math.isinf(since) else since,
-    })  # fmt: skip
+        return {"pairs": [], "note": NO_HISTORY, "hidden": 0}
+    pairs = []
+    for p, pair in enumerate(history.pairs):
+        challenger, incumbent = overview.names(pair)
+        settled = float(history.settled[p])
+        pairs.append({
+            "challenger": challenger,
+            "incumbent": incumbent,
+            "times": history.times.tolist(),
+            "shares": history.shares[:, p].tolist(),
+            "evidence": float(history.evidence[-1, p]),
+            "threshold": history.level,
+            "settled_after": None if math.isinf(settled) else settled,
+        })  # fmt: skip
+    return as_plain({"pairs": pairs, "note": "", "hidden": history.hidden})
 
 
 def certificate_of(study: Study) -> Any:

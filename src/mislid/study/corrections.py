@@ -16,7 +16,7 @@ from mislid.study.settings import GUARANTEED, UNKNOWN, Settings, as_reason, rede
 from mislid.study.state import NOISE, StudyState
 
 if TYPE_CHECKING:
-    from mislid.forecast.evidence_summary import Claims
+    from mislid.forecast.overview import Overview
 
 
 def correction(
@@ -61,17 +61,17 @@ def acceptance(replay: Replay, misspecification: Any, reason: Any) -> list[Fact]
 
     The proof is worked out as a certificate has it, so there will be one.
     """
-    from mislid.forecast.evidence_summary import Claims
-    from mislid.forecast.sensitivity import proved_range
+    from mislid.forecast.evidence import proved_range
+    from mislid.forecast.overview import Overview
 
     state, why = replay.state, as_reason(reason)
-    claims = Claims.of(replay, replay.engine)
-    _refuse_without_proof(state, claims)
-    largest, smallest = proved_range(claims)
+    overview = Overview.of(replay)
+    _refuse_without_proof(state, overview)
+    largest, smallest = proved_range(overview)
     wanted = largest if misspecification is None else misspecification
     now = redeclared(state.settings, state.candidates, wanted, None)
     eps = now.misspecification
-    shown = f"{', '.join(repr(state.candidates.labels[arm]) for arm in claims.answer)}"
+    shown = f"{', '.join(repr(state.candidates.labels[arm]) for arm in overview.leaders)}"
     if largest is None or eps > largest:
         reach = "for no misspecification" if largest is None else f"only up to {largest:.4g}"
         raise ProblemError(
@@ -83,11 +83,11 @@ def acceptance(replay: Replay, misspecification: Any, reason: Any) -> list[Fact]
             f"misspecification must be one that the data do not refute, as they do below "
             f"{smallest:.4g}; got {wanted!r}. Measure on"
         )
-    decided = state.roster.recorded(_decision(now, state, claims.answer))
+    decided = state.roster.recorded(_decision(now, state, overview.leaders))
     return [Accepted(eps, why), decided]
 
 
-def _refuse_without_proof(state: StudyState, claims: Claims) -> None:
+def _refuse_without_proof(state: StudyState, overview: Overview) -> None:
     if state.decision is not None:
         raise ProblemError("accept is for studies that have not decided; this one has")
     if NOISE in state.contradictions:
@@ -104,7 +104,7 @@ def _refuse_without_proof(state: StudyState, claims: Claims) -> None:
             "accept needs candidates with features whose misspecification is a number or unknown, "
             "and the stopping rule 'guaranteed'"
         )
-    if not claims.answer:
+    if not overview.leaders:
         raise ProblemError("accept needs an estimate: measure the first design first")
 
 

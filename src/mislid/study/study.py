@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from mislid._formatting import as_frame, shown
-from mislid._validation import as_count, as_number
+from mislid._validation import as_count
 from mislid.errors import ContradictedWarning, ImplausibleValueWarning, ProblemError
 from mislid.study import corrections, measurements, roster
 from mislid.study.assumption_tests import in_words
@@ -19,18 +19,24 @@ from mislid.study.replay import Replay
 from mislid.study.results import CONTRADICTED, Label, StudyResult, Trial, as_trial_id, result_of
 from mislid.study.session import Request, Session, request_of
 from mislid.study.settings import Settings
-from mislid.study.state import COMPLETE, NOISE, StudyState
+from mislid.study.state import COMPLETE, StudyState
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from mislid.forecast.diagnostics import StudyWarning
-    from mislid.forecast.evidence_summary import Claims
-    from mislid.forecast.overview import Overview
-    from mislid.forecast.planning import BudgetCheck, FeatureCheck
-    from mislid.forecast.progress import Snapshot, StudyProgress, WhatIf
-    from mislid.forecast.questions import EstimateRow, Ranking, ResultNow, Threshold
-    from mislid.forecast.sensitivity import Sensitivity
+    from mislid.forecast import (
+        BudgetCheck,
+        EstimateRow,
+        FeatureCheck,
+        Overview,
+        Ranking,
+        ResultNow,
+        Sensitivity,
+        StudyProgress,
+        StudyWarning,
+        Threshold,
+        WhatIf,
+    )
 
 
 class ObservationRow(NamedTuple):
@@ -737,14 +743,8 @@ class Study:
             self._now()
             return result_of(self.study_name, self._session.replay, self._session.contradictions())
 
-    def sensitivity(self, *, level: float | None = None) -> Sensitivity:
+    def sensitivity(self) -> Sensitivity:
         """Up to which misspecification the answer is proved, and which ones the data refute.
-
-        Parameters
-        ----------
-        level
-            How often anything of what is said may be wrong, over the whole study; delta unless
-            given.
 
         Returns
         -------
@@ -755,20 +755,14 @@ class Study:
         Raises
         ------
         ProblemError
-            If the level is not between 0 and 1, the candidates have no features, or the noise is
-            "unknown": features prove nothing then.
+            If the candidates have no features, or the noise is "unknown": features prove nothing
+            then.
         CertificateError
             If what the features leave of the means could not be computed with certainty.
         """
-        from mislid.forecast.sensitivity import sensitivity_of
+        from mislid.forecast.checks import sensitivity
 
-        checked = self.settings.delta if level is None else _as_level(level)
-        with self._session.alone:
-            refuted = NOISE in self._session.contradictions()
-            found = sensitivity_of(self._claims(), checked)
-        # The rules go by the part of delta that is left, users by the promised one.
-        said = self.settings.error_rate if level is None else found.level
-        return dataclasses.replace(found, level=said, proven=found.proven and not refuted)
+        return sensitivity(self.overview())
 
     def estimates(self) -> DataFrame:
         """What is known of every candidate by now: its mean, with an interval, and more.
@@ -786,7 +780,7 @@ class Study:
         >>> study.estimates()[["label", "count", "mean", "in_answer"]].values.tolist()
         [['a', 1, 0.2, False], ['b', 2, 0.8, True]]
         """
-        from mislid.forecast.questions import EstimateRow
+        from mislid.forecast import EstimateRow
 
         names = [field.name for field in dataclasses.fields(EstimateRow)]
         rows = [dataclasses.astuple(row) for row in self.estimate_rows()]
@@ -800,10 +794,7 @@ class Study:
         list of EstimateRow
             One for each candidate, in their order.
         """
-        from mislid.forecast.questions import estimate_rows_of
-
-        with self._session.alone:
-            return estimate_rows_of(self._claims())
+        return self.overview().estimate_rows
 
     def result_now(self) -> ResultNow:
         """The best answer so far with its anytime p-value: what to report when the budget ends.
@@ -822,11 +813,9 @@ class Study:
         >>> now.answer, round(now.p_value, 2), now.pairs
         (('b',), 0.2, (('a', 'b'),))
         """
-        from mislid.forecast.questions import result_now
+        from mislid.forecast.evidence import result_now
 
-        with self._session.alone:
-            contradicted = bool(self._session.contradictions())
-            return result_now(self._claims(), contradicted)
+        return result_now(self.overview())
 
     def threshold(self, threshold: float) -> Threshold:
         """Which candidates are proved to be above a threshold, and which below.
@@ -849,11 +838,9 @@ class Study:
             If the threshold is not a number, or the data contradict what was declared: nothing is
             proved then.
         """
-        from mislid.forecast.questions import on_sides
+        from mislid.forecast.evidence import on_sides
 
-        with self._session.alone:
-            self._refuse_contradicted("threshold")
-            return on_sides(self._claims(), threshold)
+        return on_sides(self._uncontradicted("threshold"), threshold)
 
     def ranking(self) -> Ranking:
         """Which places candidates may have, and for which n the n best are proved.
@@ -870,22 +857,16 @@ class Study:
         ProblemError
             If the data contradict what was declared, or there is no estimate yet.
         """
-        from mislid.forecast import questions
+        from mislid.forecast.evidence import ranking
 
-        with self._session.alone:
-            self._refuse_contradicted("ranking")
-            return questions.ranking(self._claims())
+        return ranking(self._uncontradicted("ranking"))
 
-    def _refuse_contradicted(self, what: str) -> None:
-        """Refuse to prove something from what the data refute."""
-        for found in self._session.contradictions().values():
-            raise ProblemError(f"{what} proves nothing: {in_words(found, self._now())}")
-
-    def _claims(self) -> Claims:
-        from mislid.forecast.evidence_summary import Claims
-
-        self._now()
-        return Claims.of(self._session.replay, self._session.replay.estimating())
+    def _uncontradicted(self, what: str) -> Overview:
+        """The overview; refuses to prove something from refuted declarations."""
+        overview = self.overview()
+        for words in overview.contradictions:
+            raise ProblemError(f"{what} proves nothing: {words}")
+        return overview
 
     def features_check(self) -> FeatureCheck:
         """What the features are worth, by what was declared alone; no measurement is looked at.
@@ -951,33 +932,17 @@ class Study:
         state = self._now()
         return state.settings.budget_left(len(state.observations))
 
-    def warnings(self, *, level: float = 0.01) -> tuple[StudyWarning, ...]:
-        """Whether the data contradict what was declared, or the answer, or the log the rules.
-
-        Parameters
-        ----------
-        level
-            How often a test of the declared noise, or of the misspecification, may warn without
-            reason, however often one looks.
+    def warnings(self) -> tuple[StudyWarning, ...]:
+        """Reasons to doubt the declarations, the answer, or that the rules would choose the same.
 
         Returns
         -------
         tuple of StudyWarning
             Reasons for doubt, with what to do; empty where there are none.
-
-        Raises
-        ------
-        ProblemError
-            If the level is not between 0 and 1.
-        CertificateError
-            If it cannot be said with certainty how far the means are from linear.
         """
-        from mislid.forecast.diagnostics import warnings_of
+        from mislid.forecast.checks import warnings_of
 
-        checked = _as_level(level)
-        with self._session.alone:
-            self._now()
-            return warnings_of(self._session.replay, checked)
+        return warnings_of(self.overview())
 
     @property
     def samples(self) -> int:
@@ -1052,7 +1017,8 @@ class Study:
         Parameters
         ----------
         simulations
-            Of the rest of the study: 19, or 9 where features are many. More are steadier.
+            Of the rest of the study: 19, or 9 where features are many. More are steadier; with 0,
+            nothing is said about the rest.
 
         Returns
         -------
@@ -1062,10 +1028,11 @@ class Study:
         Raises
         ------
         ProblemError
-            If `simulations` is not a whole number above 0, or the study's rules are not here to
-            be run on.
+            If `simulations` is not a whole number from 0 on.
         """
-        return self._snapshot().progress(simulations)
+        from mislid.forecast.simulate import progress
+
+        return progress(self.overview(), simulations)
 
     def what_if(
         self,
@@ -1096,10 +1063,14 @@ class Study:
         ------
         ProblemError
             If the other question is none that the rules can answer, such as m above K - 1 or a
-            misspecification without features; or as in `progress`.
+            misspecification without features; if the study's rules are not available; or as in
+            `progress`.
         """
+        from mislid.forecast.simulate import what_if
+
         changes = {"m": m, "delta": delta, "tolerance": tolerance}
-        return self._snapshot().what_if(simulations, **changes, misspecification=misspecification)
+        overview = self.overview()
+        return what_if(overview, simulations, **changes, misspecification=misspecification)
 
     def overview(self) -> Overview:
         """The study at one moment, as `mislid study status` and reports show it.
@@ -1122,11 +1093,8 @@ class Study:
         from mislid.forecast.overview import Overview
 
         with self._session.alone:
-            refuted = list(self._session.contradictions().values())
-            replay = self._session.replay
-            if replay.has_rules:
-                replay.catch_up()
-            return Overview._of(self.study_name, replay, self._session.chain.head, refuted)
+            refuted, replay = self._session.contradictions().values(), self._session.replay
+            return Overview.of(replay, self.study_name, self._session.chain.head, refuted)
 
     def events(self) -> list[Event]:
         """The whole log.
@@ -1142,14 +1110,3 @@ class Study:
             If an event is missing, or is not what was written.
         """
         return list(events_of(Chain().take_in(self._session.storage.read(self._session.key))))
-
-    def _snapshot(self) -> Snapshot:
-        from mislid.forecast.progress import Snapshot
-
-        with self._session.alone:
-            found = self._session.contradictions()
-            return Snapshot.of(self._session.replay, found.values())
-
-
-def _as_level(level: float) -> float:
-    return as_number(level, "level", low=0, high=1, low_open=True, high_open=True)

@@ -14,7 +14,7 @@ from mislid.forecast.overview import Overview
 @pytest.fixture
 def foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is simulated."""
-    found = StudyProgress(2, 1234, 20, None, "", pair=("B07", "C33"), best_now=("C33",))
+    found = StudyProgress(1234, 20, None, "", pair=("B07", "C33"), best_now=("C33",))
     monkeypatch.setattr(Overview, "progress", property(lambda _: found))
 
 

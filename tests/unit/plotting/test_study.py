@@ -37,7 +37,7 @@ def overlapping(figure: Figure) -> list[tuple[str, str]]:
 
 
 def test_means_intervals_and_estimates_are_in_rows_best_first(decided_overview: Overview) -> None:
-    (figure,) = draw_candidates(decided_overview)
+    figure = draw_candidates(decided_overview)
     left = figure.axes[0]
     order = decided_overview.order
     assert names(left) == [decided_overview.labels[arm] for arm in order]
@@ -51,25 +51,19 @@ def test_means_intervals_and_estimates_are_in_rows_best_first(decided_overview: 
     assert colours == [BEST, REST]
 
 
-def test_every_pair_has_a_line_and_the_limiting_one_is_bold(running_overview: Overview) -> None:
-    figure = draw_evidence(running_overview)
-    seen = running_overview.history
+def test_every_pair_has_a_line_and_the_hardest_one_is_bold(running_overview: Overview) -> None:
+    figure, seen = draw_evidence(running_overview), running_overview.history
     assert figure is not None
     assert seen is not None
-    above, below = figure.axes
-    assert len(seen.closest.pairs) == 6
-    curves = [line for line in above.lines if len(line.get_xdata()) == len(seen.closest.times)]
+    (axes,) = figure.axes
+    curves = [line for line in axes.lines if len(line.get_xdata()) == len(seen.times)]
     bold = [line for line in curves if line.get_linewidth() > 2.0]
-    assert len(curves) == 6
-    np.testing.assert_array_equal(bold[0].get_ydata(), seen.closest.shares[:, 0])
-    assert len(bold) == 1
-    challenger, incumbent = (running_overview.labels[arm] for arm in seen.closest.pairs[0])
-    texts = [text.get_text() for text in above.texts]
+    assert (len(curves), len(bold)) == (len(seen.pairs), 1) == (6, 1)
+    np.testing.assert_array_equal(bold[0].get_ydata(), seen.shares[:, 0])
+    challenger, incumbent = (running_overview.labels[arm] for arm in seen.pairs[0])
+    texts = [text.get_text() for text in axes.texts]
     assert len(texts) == 6
     assert any(text.startswith(f"{incumbent} before {challenger}: ") for text in texts)
-    threshold = next(line for line in above.lines if list(line.get_ydata()) == [1.0, 1.0])
+    threshold = next(line for line in axes.lines if list(line.get_ydata()) == [1.0, 1.0])
     assert to_hex(threshold.get_color()) == CONTRAST
-    _, statistics, thresholds = seen.closest.of_pair(0)
-    np.testing.assert_array_equal(below.lines[0].get_ydata(), statistics)
-    np.testing.assert_array_equal(below.lines[1].get_ydata(), thresholds)
     assert overlapping(figure) == []

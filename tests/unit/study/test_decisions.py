@@ -201,5 +201,5 @@ def test_without_its_sampling_rule_a_study_proves_the_same() -> None:
     assert known.largest is not None
     assert (found.largest, found.smallest) == (known.largest, known.smallest)
     assert found.statement == known.statement
-    assert other.overview().settled == study.overview().settled
+    assert other.overview().engine.settled() == study.overview().engine.settled()
     assert other.overview().sensitivity == known

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import mislid
 from mislid.errors import ProblemError
-from mislid.forecast.evidence_summary import Claims
+from mislid.forecast.evidence import pair_evidence
 from mislid.stopping.noise import by_own_values
 from mislid.study import Study
 
@@ -46,21 +46,16 @@ def measured(model: str, direction: str = "maximize", *, rounds: int, **more: An
     return study
 
 
-def claims_of(study: Study) -> Claims:
-    study.samples  # noqa: B018 - reads the log
-    return Claims.of(study._session.replay, study._session.replay.engine)
-
-
 @pytest.mark.parametrize(("model", "direction"), KINDS)
 def test_pairs_have_the_evidence_of_their_own_values(model: str, direction: str) -> None:
-    claims = claims_of(measured(model, direction, rounds=9))
-    engine, question = claims.engine, claims.engine.question
-    found = claims.pairs_of(claims.answer, question.structured)
+    seen = measured(model, direction, rounds=9).overview()
+    engine, question = seen.engine, seen.engine.question
+    found = pair_evidence(seen, seen.leaders, structured=question.structured)
     share = 1.0 if model == "unknown" else 0.78
     data = engine.counts.astype(float), engine.means, engine.scatter
     alone = by_own_values(model, question.reward_range, *data, found.pairs, 0.0)
     assert_allclose(found.data.by_two_arms(found.pairs), alone + math.log(share / 3), rtol=1e-12)
-    whole = found.at(claims.declared)
+    whole = found.at(question.model.misspecification)
     assert np.all(whole >= alone + math.log(share / 3) - 1e-12)
     assert not np.isnan(whole).any()
 

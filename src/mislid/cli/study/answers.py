@@ -19,7 +19,6 @@ from mislid.cli.output import (
     shown,
 )
 from mislid.cli.study._opening import CONTRADICTED, as_value, study_command
-from mislid.cli.study.status import forecast_words
 from mislid.errors import MislidError
 
 if TYPE_CHECKING:
@@ -255,6 +254,8 @@ def what_if_command(study: Study, form: str, **changes: Any) -> None:
 
 
 def _forecast(found: WhatIf) -> str:
+    from mislid.forecast.simulate import forecast_words
+
     return "would have decided" if found.decided_now else forecast_words(found)
 
 

@@ -15,7 +15,7 @@ from mislid.cli.output import listed, number, print_facts
 from mislid.cli.study._opening import CONTRADICTED, NO_PROOF, UNDECIDED, study_command
 
 if TYPE_CHECKING:
-    from mislid.forecast import StudyProgress, WhatIf
+    from mislid.forecast import StudyProgress
     from mislid.forecast.overview import Overview
     from mislid.study import Study
 
@@ -74,16 +74,15 @@ def command(study: Study, exit_code: bool, seconds: float | None, skipping: bool
 
 
 def _show(form: str, seen: Overview, skipping: bool) -> None:
-    if skipping:
-        seen.without_forecast()
-    facts = seen.to_dict()
+    facts = seen.to_dict(forecast=not skipping)
+    progress = seen.standing if skipping else seen.progress
     if form == "csv":
         facts["warnings"] = [warning.message for warning in seen.warnings]
-    print_facts(form, facts, _table(seen, facts) if form == "table" else ())
+    print_facts(form, facts, _table(seen, facts, progress) if form == "table" else ())
     sys.stdout.flush()
 
 
-def _table(seen: Overview, facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _table(seen: Overview, facts: dict[str, Any], progress: StudyProgress) -> list[tuple[str, str]]:
     unproven = not seen.proven and (seen.decided or seen.contradictions)
     rows = [
         ("study", seen.name),
@@ -91,7 +90,7 @@ def _table(seen: Overview, facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("question", f"{the_best(seen.settings.m)} of {seen.K} candidates"),
         ("guarantee", facts["guarantee"]),
         ("measurements", f"{seen.samples:,}"),
-        *_costs(seen, facts),
+        *_costs(facts, progress),
         *(
             (name, listed(facts[key]))
             for name, key in (("added", "added"), ("left", "left"), ("not measured now", "retired"))
@@ -102,35 +101,33 @@ def _table(seen: Overview, facts: dict[str, Any]) -> list[tuple[str, str]]:
         share = f"{facts['delta_left']:.3g} of {facts['delta']:g}"
         rows.append(("delta left", f"{share}; changes after a look took the rest"))
     rows.append(("pending trials", f"{facts['pending']:,}"))
-    rows += _answer(seen) if seen.decided else _evidence(seen)
+    rows += _answer(seen) if seen.decided else _evidence(seen, progress)
     if seen.proved is not None:
         rows += [("proved for", _proved(*seen.proved))]
         rows += [("refuted", f"any below {number(seen.proved[1])}")]
     rows += [("CONTRADICTED", words) for words in seen.contradictions]
     for one in seen.withdrawn:
-        answer = listed(seen.registered(one.decision.answer))
+        answer = listed(seen.names(one.decision.answer, registered=True))
         after = f"after {one.decision.samples:,} measurements: {one.cause}"
         rows.append(("withdrawn", f"the decision for {answer} {after}"))
     for fixed in seen.corrections[-MOST_CORRECTIONS:]:
-        label = seen.registered((fixed.of.arm,))[0]
+        label = seen.names((fixed.of.arm,), registered=True)[0]
         was, now = ("void" if value is None else f"{value:g}" for value in (fixed.was, fixed.value))
         why = "" if fixed.reason is None else f" ({fixed.reason})"
         rows.append(("corrected", f"{fixed.what}, {label}: {was} is now {now}{why}"))
     return rows + [("warning", warning.message) for warning in seen.warnings]
 
 
-def _costs(seen: Overview, facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _costs(facts: dict[str, Any], progress: StudyProgress) -> list[tuple[str, str]]:
     """Budget and cost, where there are any."""
-    rows, progress, left = [], seen.progress, facts["budget_left"]
+    rows, left = [], facts["budget_left"]
     if left is not None:
         used = "used up: `mislid study result --now` says what to report"
         rows.append(("budget", f"{facts['budget']:,}, {f'{left:,} left' if left else used}"))
     if progress.spent is not None:
         words = f"{number(progress.spent)} by now"
         if progress.more_cost:
-            low, high = progress.more_cost_low, progress.more_cost_high
-            span = f"{number(low or 0.0)} to {'?' if high is None else number(high)}"
-            words += f", about {number(progress.more_cost)} to go ({span})"
+            words += f", about {number(progress.more_cost)} to go"
         rows.append(("cost", words))
     return rows
 
@@ -153,8 +150,10 @@ def _answer(seen: Overview) -> list[tuple[str, str]]:
     return rows
 
 
-def _evidence(seen: Overview) -> list[tuple[str, str]]:
-    progress, rows, only = seen.progress, list[tuple[str, str]](), " (no answer yet)"
+def _evidence(seen: Overview, progress: StudyProgress) -> list[tuple[str, str]]:
+    from mislid.forecast.simulate import forecast_words
+
+    rows, only = list[tuple[str, str]](), " (no answer yet)"
     if seen.decision is not None:  # which the data contradict
         rows, only = [("answer", f"{listed(seen.names(seen.leaders))}, {NO_PROOF}")], ""
     if progress.best_now:
@@ -168,29 +167,3 @@ def _evidence(seen: Overview) -> list[tuple[str, str]]:
     if progress.lower_bound is not None and math.isfinite(progress.lower_bound):
         rows.append(("any method needs", f"about {number(progress.lower_bound)} in all"))
     return rows
-
-
-def forecast_words(given: StudyProgress | WhatIf) -> str:
-    """How many measurements are to go, where None is beyond what can be said.
-
-    >>> from mislid.forecast import StudyProgress
-    >>> forecast_words(StudyProgress(9, 40, 20, 90, ""))
-    'about 40 more measurements (20 to 90)'
-    >>> forecast_words(StudyProgress(9, None, 20, None, "too far"))
-    'at least 20 more measurements (too far)'
-    >>> forecast_words(StudyProgress(9, 1, 1, None, ""))
-    'about 1 more measurement (at least 1)'
-    >>> forecast_words(StudyProgress(9, None, 0, None, "no forecast"))
-    'no forecast'
-    """
-
-    def more(n: int) -> str:
-        return f"{number(n)} more measurement{'' if n == 1 else 's'}"
-
-    low, high = given.more_low, given.more_high
-    if given.more is None and low == 0:
-        return given.note
-    if given.more is None:
-        return f"at least {more(low)}" + (f" ({given.note})" if given.note else "")
-    span = f"at least {number(low)}" if high is None else f"{number(low)} to {number(high)}"
-    return f"about {more(given.more)} ({span})"

@@ -250,15 +250,15 @@ class StudyView {
       put(this.place.evidence, title, make("p", { class: "note" }, found.note || "There is none yet."));
       return;
     }
-    const rows = found.pairs.map((one) => [named(one.challenger), named(one.incumbent), one.proof,
-      percent(one.shares.at(-1)), number(one.statistic), number(one.threshold), number(one.settled_after)]);
-    const heads = ["not better", "than", "shown by", "of what is needed", "evidence", "threshold", "settled after"];
+    const rows = found.pairs.map((one) => [named(one.challenger), named(one.incumbent),
+      percent(one.shares.at(-1)), number(one.evidence), number(one.threshold), number(one.settled_after)]);
+    const heads = ["not better", "than", "of what is needed", "evidence", "threshold", "settled after"];
     const series = found.pairs.map((one) => ({ name: `${one.challenger} against ${one.incumbent}`, x: one.times, y: one.shares }));
-    const more = found.undrawn ? ` ${number(found.undrawn)} pairs that are further are not drawn.` : "";
+    const more = found.hidden ? ` ${number(found.hidden)} other pairs are not drawn.` : "";
     put(this.place.evidence, title,
       make("p", { class: "note" }, `Every pair has to reach 100 %; one that did stays settled.${more}`),
       lines(series, { needed: 1, x: "measurements", y: "of the evidence needed" }),
-      make("details", {}, make("summary", {}, "As a table"), folded(heads, rows, { left: [1, 2] })));
+      make("details", {}, make("summary", {}, "As a table"), folded(heads, rows, { left: [1] })));
   }
 
   drawAllocation(found, events) {

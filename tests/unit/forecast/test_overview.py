@@ -42,10 +42,10 @@ def shown(overview: Overview) -> str:
         overview.best_now,
         overview.leaders,
         overview.estimates.tolist(),
-        overview.half_widths.tolist(),
+        overview.intervals.tolist(),
         overview.order.tolist(),
         None if overview.optimal is None else overview.optimal.tolist(),
-        None if overview.history is None else overview.history.closest.shares.tolist(),
+        None if overview.history is None else overview.history.shares.tolist(),
         overview.fingerprint,
         overview.events,
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers.questions import QUESTION
-from mislid.forecast.planning import Prospects, best_design
+from mislid.forecast.planning import Expected, best_design
 from mislid.geometry.coordinates import coordinates
 from mislid.stopping.evidence import by_features, by_two_arms, families_of
 from mislid.study.candidates import as_candidates
@@ -17,9 +17,9 @@ from mislid.study.settings import as_settings
 ASKED = {**QUESTION, "m": 2, "delta": 0.1, "misspecification": 0.05, "noise": 0.5}
 
 
-def prospects_of(X: Any, **changes: Any) -> Prospects:
+def expected_of(X: Any, **changes: Any) -> Expected:
     candidates = as_candidates(X)
-    return Prospects(as_settings(candidates, **{**ASKED, **changes}), candidates)
+    return Expected(as_settings(candidates, **{**ASKED, **changes}), candidates)
 
 
 def least_evidence(X: np.ndarray, n: int, gap: float, eps: float, tolerance: float) -> float:
@@ -49,11 +49,11 @@ def test_numbers_are_the_first_with_enough_evidence(
 ) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(int(rng.integers(6, 14)), int(rng.integers(1, 4))))
-    prospects, level = prospects_of(X, tolerance=tolerance), -math.log(0.1)
-    n = prospects.samples_with(0.4, eps)
+    expected, level = expected_of(X, tolerance=tolerance), -math.log(0.1)
+    n = expected.samples(0.4, eps)
     assert least_evidence(X, n, 0.4, eps, tolerance) >= level - 1e-6
     assert least_evidence(X, n - 1, 0.4, eps, tolerance) < level + 1e-6
-    gap = prospects.gap_with(300, eps)
+    gap = expected.gap(300, eps)
     assert least_evidence(X, 300, gap, eps, tolerance) >= level - 1e-6
     if gap > 0.0:  # the tolerance alone may be enough
         assert least_evidence(X, 300, 0.999 * gap, eps, tolerance) < level + 1e-6

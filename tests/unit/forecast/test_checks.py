@@ -1,4 +1,4 @@
-"""Sensitivity to the misspecification."""
+"""Sensitivity to the misspecification, and warnings."""
 
 import math
 
@@ -7,6 +7,8 @@ import pytest
 
 import mislid
 from mislid.study import Study
+from mislid.study.events import Asked, Chain, entry_of
+from mislid.study.storage import MemoryStorage
 
 pytestmark = pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")
 LINE = {"a": [1.0], "b": [2.0], "c": [3.0], "d": [4.0]}
@@ -97,16 +99,78 @@ def test_what_features_settled_earlier_holds_up_to_the_declared_one() -> None:
     study.add_observations([(arm, 0.0) for arm in LINE] * 200)
     found = study.sensitivity()
     assert (found.largest, found.answer) == (0.05, ("d",))
-    # At a smaller error rate than the study's nothing of that is known.
-    assert study.sensitivity(level=1e-9).largest is None
 
 
-def test_two_answers_that_are_proved_refute_the_misspecification() -> None:
+def test_refuted_values_are_said_to_be_left_out() -> None:
     found = study_with(1000, 0.1).sensitivity()
     assert found.answer == ("d",)
     assert found.largest is not None
-    assert found.smallest >= found.largest
-    assert found.statement == (
-        f"proved for every misspecification up to {found.largest:.3g}; the data refute any below "
-        f"{found.smallest:.3g}, so nothing is proved for those that are left"
+    assert all(row.contradicted == (row.misspecification < found.smallest) for row in found.table)
+    assert found.statement.startswith(
+        f"proved for every misspecification up to {found.largest:.3g}"
     )
+    assert f"; the data refute any below {found.smallest:.3g}" in found.statement
+
+
+@pytest.mark.parametrize("scatter", [0.1, 0.02])
+def test_nothing_is_proved_where_the_noise_is_refuted(scatter: float) -> None:
+    """As a server, `status` and reports show it."""
+    study = mislid.create_study(
+        candidates={"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [0.5, 0.2]},
+        m=1,
+        noise=0.02,
+        misspecification=0.1,
+        intercept=False,
+    )
+    means = {"a": 0.3, "b": 0.5, "c": 0.8, "d": 0.25}
+    rows = [(arm, mean + sign * scatter) for arm, mean in means.items() for sign in (-1, 1)]
+    study.add_observations(rows * 6)
+    seen, refuted = study.overview(), scatter > 0.02
+    assert (study.status == "contradicted") == refuted
+    assert study.sensitivity().proven != refuted
+    assert seen.sensitivity == study.sensitivity()
+    assert (seen.proved is None) == refuted
+    if refuted:
+        assert study.sensitivity().statement.startswith("nothing is proved")
+        plain = seen.to_dict()
+        names = ("proved_up_to", "refuted_below", "proven")
+        assert [plain[name] for name in names] == [None, None, False]
+        assert (seen.progress.more, seen.progress.statistic) == (None, None)
+        assert seen.what_ifs
+        assert not any(one.decided_now for one in seen.what_ifs)
+        (warning,) = study.warnings()
+        assert warning.kind == "noise"
+        assert warning.message.startswith(seen.contradictions[0])
+        assert "scatter most" in warning.message
+        assert seen.warnings == ()
+
+
+def test_a_log_that_the_rules_would_not_have_written() -> None:
+    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=0.1)
+    study.add_observations(list(BENT.items()))
+    for _ in range(3):
+        study.tell(study.ask(), 0.1)
+    events = study.events()
+    place = next(k for k, event in enumerate(events) if isinstance(event.fact, Asked))
+    asked = events[place].fact
+    assert isinstance(asked, Asked)
+    other = asked._replace(arms=((asked.arms[0] + 1) % 4,))
+    events[place] = events[place]._replace(fact=other)
+    storage = MemoryStorage()
+    storage.create("s", Chain().seal([entry_of(event) for event in events]))
+    copy = mislid.load_study(storage=storage)
+    assert "diverged" in [warning.kind for warning in copy.warnings()]
+    assert "diverged" not in [warning.kind for warning in study.warnings()]
+
+
+@pytest.mark.parametrize("noise", ["unknown", "unknown-equal"])
+def test_equal_values_are_doubted_where_the_noise_is_unknown(noise: str) -> None:
+    study = mislid.create_study(candidates=["a", "b"], m=1, noise=noise)
+    study.add_observations([("a", 0.3), ("b", 0.5)] * 2)
+    assert not study.warnings()
+    study.add_observations([("a", 0.3)])
+    [warning] = study.warnings()
+    assert warning.kind == "constant"
+    assert "random seed" in warning.message
+    study.add_observations([("b", 0.6)])
+    assert not study.warnings()

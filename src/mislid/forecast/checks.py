@@ -1,0 +1,347 @@
+"""Sensitivity of an answer to the misspecification, and warnings.
+
+All statements of a sensitivity are true on one event with probability 1 - delta: docs/checks.md has
+the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mislid._formatting import as_frame
+from mislid.engine import Engine
+from mislid.errors import CertificateError, ProblemError
+from mislid.forecast.evidence import pair_evidence, proved_range
+from mislid.geometry.duality import top_arms
+from mislid.geometry.projection import project
+from mislid.stopping.dispersion import Dispersion
+from mislid.stopping.noise import UNDECLARED
+from mislid.stopping.pairs import AnswerEvidence
+from mislid.study.assumption_tests import NOISE_LEVEL, REPEATED, constant_words
+from mislid.study.results import Label, PlainRecord
+from mislid.study.settings import GUARANTEED, UNKNOWN, is_python
+from mislid.study.state import NOISE
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from mislid.forecast.overview import Overview
+
+# Misspecifications of a table in every decade, and its decades.
+MANTISSAS, DECADES = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), 3
+# Beside a candidate that cannot be measured any more, one with this many times its weight suffices.
+ENOUGH = 10.0
+# The most candidates that a warning names.
+MOST_NAMED = 3
+DISAGREEMENT, STUCK, CONSTANT, DIVERGED = "disagreement", "stuck", "constant", "diverged"
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityRow:
+    """The answer for one misspecification.
+
+    Attributes
+    ----------
+    misspecification
+        The value that takes the place of the declared one.
+    answer
+        The m candidates with the best estimates, best first; None where the estimates could not be
+        certified.
+    statistic, threshold
+        The evidence for the pair that is hardest to tell apart, in nats, and the amount that is
+        needed, ln(1/delta).
+    decided
+        Whether this answer is proved.
+    contradicted
+        Whether the data refute this misspecification; a proof that rests on it says nothing then.
+    """
+
+    misspecification: float
+    answer: tuple[Label, ...] | None
+    statistic: float
+    threshold: float
+    decided: bool
+    contradicted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity(PlainRecord):
+    """How a study's answer depends on the misspecification.
+
+    Attributes
+    ----------
+    declared
+        The misspecification of the study.
+    largest
+        The largest misspecification for which the data prove the present answer; None if there is
+        none, infinite if they prove it without any structure.
+    answer
+        The answer that this is about, best first; None if `largest` is.
+    smallest
+        The data refute every misspecification below this.
+    level
+        `largest` and `smallest` are right, at all times and for all misspecifications at once,
+        with probability 1 - level. Where infinity was declared and decided at, the decision is
+        another event: 1 - 2 level together.
+    table
+        One row per value of a grid with 0, the declared one and infinity; empty before the first
+        design is measured, and with another rule than `guaranteed`.
+    proven
+        Whether the rule is `guaranteed`, and the data do not refute the declared noise.
+    """
+
+    declared: float
+    largest: float | None
+    answer: tuple[Label, ...] | None
+    smallest: float
+    level: float
+    table: tuple[SensitivityRow, ...]
+    proven: bool = False
+
+    def to_frame(self) -> DataFrame:
+        """`table`, for pandas.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every value of the grid, with the fields of `SensitivityRow` as columns.
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
+
+        Examples
+        --------
+        The evidence falls with the misspecification; at an error rate of 0.05 it has to reach 3.
+
+        >>> from mislid import create_study
+        >>> doses = {1: [1.0], 2: [2.0], 4: [4.0], 8: [8.0]}
+        >>> study = create_study(candidates=doses, m=1, misspecification=0.2, noise=0.2)
+        >>> study.add_observations([(1, 0.1), (2, 0.5), (4, 0.3), (8, 0.9)] * 6)
+        >>> table = study.sensitivity().to_frame()
+        >>> near = table[table.misspecification.between(0.06, 0.2)]
+        >>> [(row.misspecification, round(row.statistic, 1)) for row in near.itertuples()]
+        [(0.07, 6.1), (0.1, 4.1), (0.15, 1.4), (0.2, 1.4)]
+        """
+        names = [field.name for field in fields(SensitivityRow)]
+        return as_frame([astuple(row) for row in self.table], names)
+
+    @property
+    def statement(self) -> str:
+        """What the data prove and refute, in a sentence."""
+        if not self.proven:
+            words = "nothing is proved"
+        elif self.largest is None:
+            words = "proved for no misspecification, not even for 0"
+        elif math.isinf(self.largest):
+            words = "proved for every misspecification"
+        else:
+            words = f"proved for every misspecification up to {self.largest:.3g}"
+        if self.smallest > 0.0:
+            words += f"; the data refute any below {self.smallest:.3g}"
+            if self.proven and self.largest is not None and self.largest <= self.smallest:
+                words += ", so nothing is proved for those that are left"
+        return words
+
+
+def sensitivity(overview: Overview) -> Sensitivity:
+    """Sensitivity of the leaders."""
+    engine, candidates = overview.engine, overview.candidates
+    declared = engine.question.model.misspecification
+    if candidates.features is None:
+        raise ProblemError(
+            "sensitivity needs candidates with features: without them nothing is assumed to be "
+            "linear, and there is no misspecification to vary"
+        )
+    if engine.question.noise_model == UNKNOWN:
+        raise ProblemError(
+            "sensitivity needs to know something of the noise: where it is unknown, features prove "
+            "nothing, and an answer holds for every misspecification. Begin a study with another "
+            "noise to have it, and add the observations of this one"
+        )
+    is_guaranteed = engine.stopping.name == GUARANTEED
+    largest, smallest = proved_range(overview)
+    table: tuple[SensitivityRow, ...] = ()
+    if not is_guaranteed:
+        largest = None
+    elif np.all(engine.counts[engine.design] > 0):
+        table = _table(overview, smallest)
+        verdict = overview.verdict
+        own = verdict is not None and set(verdict.answer) == set(overview.leaders)
+        if math.isinf(declared) and own:
+            largest = math.inf  # by the study's own M, where that is another one
+    return Sensitivity(
+        declared=declared,
+        largest=largest,
+        answer=None if largest is None else overview.names(overview.leaders),
+        smallest=smallest,
+        level=overview.settings.error_rate,
+        table=table,
+        proven=is_guaranteed and not overview.noise_refuted,
+    )
+
+
+def _table(overview: Overview, smallest: float) -> tuple[SensitivityRow, ...]:
+    level = -math.log(overview.settings.delta)
+    proofs: dict[frozenset[int], AnswerEvidence] = {}
+    rows = []
+    for eps in _grid(overview.engine):
+        answer, statistic = _preferred(overview.engine, eps), 0.0
+        if answer is not None:
+            key = frozenset(answer)
+            if key not in proofs:
+                proofs[key] = pair_evidence(overview, answer, structured=True)
+            statistic = proofs[key].weakest(eps)
+        names = None if answer is None else overview.names(answer)
+        rows.append(
+            SensitivityRow(eps, names, statistic, level, statistic >= level, eps < smallest)
+        )
+    return tuple(rows)
+
+
+def _preferred(engine: Engine, misspecification: float) -> tuple[int, ...] | None:
+    """The m best arms, best first, of the model of this misspecification nearest to the means."""
+    question = engine.question
+    weights = engine.counts / question.noise**2
+    try:
+        model = question.model.with_misspecification(misspecification)
+        means = project(model, engine.means, weights).means
+    except CertificateError:
+        return None
+    best = top_arms(means, question.m)
+    return tuple(best[np.argsort(-means[best], kind="stable")].tolist())
+
+
+def _grid(engine: Engine) -> list[float]:
+    """Round values up to one that allows for any order of two empirical means, and infinity."""
+    model, seen = engine.question.model, engine.counts > 0
+    features, means = model.features[seen], engine.means[seen]
+    fit = features @ np.linalg.lstsq(features, means, rcond=None)[0]
+    reach = float(np.max(np.abs(means - fit)) + np.ptp(means)) + engine.question.tolerance
+    if reach == 0.0:
+        reach = float(np.min(engine.question.noise))
+    first = math.floor(math.log10(reach)) - DECADES
+    powers = range(first, first + DECADES + 2)
+    rounded = [float(f"{a}e{power}") for power in powers for a in MANTISSAS]
+    count = sum(value < reach for value in rounded) + 1
+    return sorted({0.0, *rounded[:count], model.misspecification, math.inf})
+
+
+@dataclass(frozen=True, slots=True)
+class StudyWarning(PlainRecord):
+    """A reason to doubt a declaration or the answer.
+
+    Attributes
+    ----------
+    kind
+        `misspecification`, `noise` or `decision`: the data refute what was declared or recorded.
+        `disagreement`: later data prefer another answer. `stuck`: open pairs need candidates that
+        cannot be measured any more. `constant`: no candidate has two different values, though the
+        noise is unknown. `diverged`: this release, or this machine, would choose other candidates
+        than the log has.
+    message
+        What was found, and what to do.
+    """
+
+    kind: str
+    message: str
+
+
+def warnings_of(overview: Overview) -> tuple[StudyWarning, ...]:
+    """All reasons for doubt."""
+    found = [
+        StudyWarning(one.what, words + (_suspects(overview) if one.what == NOISE else ""))
+        for one, words in zip(overview.refuted, overview.contradictions, strict=True)
+    ]
+    others = {
+        CONSTANT: _constant(overview),
+        DISAGREEMENT: _disagreement(overview),
+        STUCK: _stuck(overview),
+        DIVERGED: _diverged(overview),
+    }
+    return (*found, *(StudyWarning(kind, words) for kind, words in others.items() if words))
+
+
+def _suspects(overview: Overview) -> str:
+    noise = overview.settings.deviations(overview.K)
+    suspects = Dispersion.of(overview.arms, overview.values, noise).suspects(NOISE_LEVEL)
+    return f". The values of {_named(overview, suspects)} scatter most"
+
+
+def _constant(overview: Overview) -> str:
+    if overview.settings.noise_model not in UNDECLARED:
+        return ""
+    most = int(overview.counts.max())
+    pairs = set(zip(overview.arms.tolist(), overview.values.tolist(), strict=True))
+    differ = len(pairs) > np.unique(overview.arms).size
+    return "" if differ or most < REPEATED else constant_words(most)
+
+
+def _disagreement(overview: Overview) -> str:
+    decision, engine = overview.decision, overview.engine
+    if decision is None or not engine.is_estimated:
+        return ""
+    means, tolerance = engine.estimate, engine.question.tolerance
+    inside = np.array(decision.answer)
+    outside = np.setdiff1d(np.arange(means.size), inside)
+    pair = int(outside[np.argmax(means[outside])]), int(inside[np.argmin(means[inside])])
+    lead = float(means[pair[0]] - means[pair[1]])
+    if lead <= tolerance:
+        return ""
+    challenger, incumbent = overview.names(pair)
+    return (
+        f"the answer was decided after {decision.samples} measurements and stays, but after "
+        f"{overview.samples} the estimates put {challenger!r} ahead of {incumbent!r}, by "
+        f"{lead:.3g} with a tolerance of {tolerance:g}. With the declared error rate an answer is "
+        "seldom wrong: look at the other warnings, and whether values drift"
+    )
+
+
+def _stuck(overview: Overview) -> str:
+    """All open pairs need candidates that cannot be measured any more."""
+    engine = overview.engine
+    closed = set(range(overview.K)) - set(overview.roster.measurable)
+    if not closed or overview.decision is not None or is_python(overview.settings.stopping):
+        return ""
+    if not engine.is_estimated:
+        return ""
+    settled, weights, inside = engine.settled(), engine.weights, engine.incumbents
+    outside = [arm for arm in range(overview.K) if arm not in inside]
+    waiting: set[int] = set()
+    for pair in ((i, j) for i in outside for j in inside):
+        if pair in settled:
+            continue
+        fixed = [arm for arm in pair if arm in closed]
+        others = [arm for arm in pair if arm not in closed]
+        if not fixed or any(weights[arm] < ENOUGH * weights[fixed[0]] for arm in others):
+            return ""
+        waiting |= set(fixed)
+    if not waiting:
+        return ""
+    return (
+        "more measurements will hardly decide: the open pairs need "
+        f"{_named(overview, sorted(waiting))}, which cannot be measured any more. Remove it from "
+        "the question by retire(..., leave=True), or report what result_now() says"
+    )
+
+
+def _diverged(overview: Overview) -> str:
+    if overview.diverged == 0:
+        return ""
+    return (
+        f"for {overview.diverged} of {overview.trials} trials the rules would now choose another "
+        "candidate than the log records: it was written by another release or on another kind of "
+        "processor. The log counts, and proofs hold whatever was chosen; to choose the same "
+        "candidates, continue with the release that began"
+    )
+
+
+def _named(overview: Overview, arms: list[int]) -> str:
+    shown = ", ".join(repr(label) for label in overview.names(arms[:MOST_NAMED]))
+    more = len(arms) - MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

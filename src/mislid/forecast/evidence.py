@@ -1,0 +1,462 @@
+"""What a study's measurements prove: evidence of pairs, intervals, and statements from both.
+
+The best answer so far is judged by the evidence of the study's own question. Thresholds and ranks
+follow from the intervals of all means, so all of them hold together, at all times, with probability
+1 - delta, if the declarations are right. Intervals rest on another event, see docs/checks.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid._formatting import as_frame
+from mislid._validation import Matrix, Vector, as_number
+from mislid.errors import ProblemError
+from mislid.stopping.evidence import Families, Pairs, families_of
+from mislid.stopping.intervals import bounded_intervals, mean_intervals, unknown_intervals
+from mislid.stopping.noise import by_own_values, scatter_after, scatter_over_time
+from mislid.stopping.pairs import AnswerEvidence, Standing
+from mislid.stopping.residuals import Residuals
+from mislid.stopping.spread import spread_of
+from mislid.study.results import Label, PlainRecord
+from mislid.study.settings import EQUAL, GUARANTEED, KNOWN, UNKNOWN
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from mislid.forecast.overview import Overview
+
+# Earlier times at which two arms are looked at, besides those when pairs were settled.
+MOST_LOOKS = 100
+# Times and pairs of a history, and why there is none.
+TIMES, MOST_PAIRS = 24, 12
+NO_HISTORY = (
+    "Evidence over time is shown for the stopping rule guaranteed, where the standard deviation of "
+    "the noise is declared or the same for all candidates, once the first design is measured."
+)
+
+
+def intervals(overview: Overview) -> Matrix:
+    """Confidence intervals (K, 2) for all means, in the user's sign."""
+    settings, engine, counts = overview.settings, overview.engine, overview.counts
+    model, data = engine.question.model, (engine.means, engine.scatter)
+    if settings.noise_model == UNKNOWN:
+        ends = unknown_intervals(counts, *data, settings.delta)
+    elif settings.oriented_range is not None:
+        noise = settings.noise_model, settings.oriented_range
+        ends = bounded_intervals(model, *noise, counts, *data, settings.delta)
+    else:
+        spread = spread_of(settings.noise_model, counts, *data)
+        deviations = settings.deviations(overview.K)
+        ends = mean_intervals(model, counts, engine.means, deviations, settings.delta, spread)
+    return ends if settings.sign > 0 else 0.0 - ends[:, ::-1]  # no -0.0
+
+
+def pair_evidence(
+    overview: Overview, answer: tuple[int, ...], *, structured: bool
+) -> AnswerEvidence:
+    """Evidence for the pairs of an answer, by the M in which features have a weight, or not.
+
+    Pairs that were settled earlier by the study's own M stay settled: by two arms for every
+    misspecification, by the features for those up to the declared one. Where the noise is not
+    known, they stay so for those up to the declared one.
+    """
+    engine = overview.engine
+    question = engine.question
+    families = families_of(question.K, question.m, structured, question.delta, question.noise)
+    data = _standing(overview, families, overview.counts, engine.means, engine.scatter)
+    found = AnswerEvidence(data, answer)
+    if structured != question.structured:
+        return found
+    settled = _settled(overview, found.pairs)
+    known = np.where(settled > 0, families.level, -math.inf)
+    always = None
+    if data.own_values is None:  # by values alone it takes too long
+        times = np.union1d(_some(overview.looks), settled[settled > 0])
+        always = np.full(len(found.pairs), -math.inf)
+        for earlier in _standings(overview, families, times.tolist()):
+            always = np.maximum(always, earlier.by_two_arms(found.pairs))
+    return AnswerEvidence(data, answer, known, question.model.misspecification, always)
+
+
+def _standing(
+    overview: Overview, families: Families, counts: Vector, means: Vector, scatter: Vector | None
+) -> Standing:
+    question = overview.engine.question
+    # Not the engine's weights, which include pretended measurements for some published rules.
+    weights, own = counts / question.noise**2, None
+    if question.noise_model not in (KNOWN, EQUAL):
+        noise, apart = (question.noise_model, question.reward_range), np.zeros(question.K)
+        data = counts, means, apart if scatter is None else scatter
+        own = partial(by_own_values, *noise, *data, tolerance=question.tolerance)
+    spread = spread_of(question.noise_model, counts, means, scatter)
+    return Standing(question.model, families, question.tolerance, weights, means, own, spread)
+
+
+def _standings(overview: Overview, families: Families, times: Iterable[int]) -> Iterator[Standing]:
+    """The data after the first measurements, for increasing numbers of them."""
+    question, arms = overview.engine.question, overview.arms
+    values, before = overview.settings.sign * overview.values, 0
+    running = scatter_over_time(question.noise_model, question.reward_range, arms, values)
+    counts, sums = np.zeros(question.K), np.zeros(question.K)
+    for time in times:
+        new = slice(before, time)
+        counts = counts + np.bincount(arms[new], minlength=question.K)
+        sums = sums + np.bincount(arms[new], values[new], question.K)
+        scatter = scatter_after(running, arms, time, question.K)
+        before = time
+        yield _standing(overview, families, counts, sums / np.maximum(counts, 1.0), scatter)
+
+
+def _settled(overview: Overview, pairs: Pairs) -> NDArray[np.int64]:
+    """Numbers of measurements (n,) by which pairs were settled; 0 for open ones."""
+    settled, verdict, least = overview.engine.settled(), overview.verdict, 0
+    if verdict is not None and overview.engine.stopping.name == GUARANTEED:
+        least = verdict.samples if set(verdict.answer) == set(pairs[:, 1].tolist()) else 0
+    return np.array([settled.get((i, j), least) for i, j in pairs.tolist()], dtype=np.int64)
+
+
+def _some(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """At most `MOST_LOOKS` of many times, closer to each other at first."""
+    if times.size <= MOST_LOOKS:
+        return times
+    return times[np.unique(np.geomspace(1, times.size, MOST_LOOKS).astype(np.int64)) - 1]
+
+
+def residuals(overview: Overview) -> Residuals:
+    """What the features leave of the means."""
+    engine, counts = overview.engine, overview.counts
+    question = engine.question
+    spread = spread_of(question.noise_model, counts, engine.means, engine.scatter)
+    return Residuals.of(question.model, counts, engine.means, question.noise, spread)
+
+
+def proved_range(overview: Overview) -> tuple[float | None, float]:
+    """The largest misspecification for which the leaders are proved, and the least not refuted."""
+    engine, delta = overview.engine, overview.settings.delta
+    if not overview.leaders or not np.all(engine.counts[engine.design] > 0):
+        return None, 0.0
+    # Features have a weight here, also where the study's own M gives them none.
+    proofs = pair_evidence(overview, overview.leaders, structured=True)
+    return proofs.reach(-math.log(delta)), residuals(overview).least(delta)
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Evidence of the pairs that are hardest to tell apart, over time.
+
+    Attributes
+    ----------
+    times
+        Numbers of measurements (n,).
+    pairs
+        Challengers and incumbents (p, 2), the hardest pair first.
+    evidence, level
+        Evidence (n, p) in nats, and the amount that settles a pair.
+    settled
+        Numbers of measurements after which pairs were settled for good (p,); infinite for open
+        ones.
+    hidden
+        How many other pairs there are.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.2)
+    >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.6)] * 3)
+    >>> history = study.overview().history
+    >>> history.pairs.tolist(), history.evidence[-1].round(1).tolist(), round(history.level, 1)
+    ([[2, 1], [0, 1]], [-0.3, 4.4], 3.0)
+    """
+
+    times: NDArray[np.int64]
+    pairs: Pairs
+    evidence: Matrix
+    level: float
+    settled: Vector
+    hidden: int
+
+    @property
+    def shares(self) -> Matrix:
+        """Evidence as a share (n, p) of the level; at least 1 for settled pairs."""
+        shares = np.maximum(self.evidence / self.level, 0.0)
+        return np.where(self.times[:, None] >= self.settled, np.maximum(shares, 1.0), shares)
+
+    @property
+    def share(self) -> float:
+        """The share of the hardest pair."""
+        return float(self.shares[-1, 0])
+
+
+def evidence_over_time(overview: Overview) -> History | None:
+    """The history of the leaders' pairs until the decision."""
+    engine, decision = overview.engine, overview.decision
+    question = engine.question
+    usable = engine.stopping.name == GUARANTEED and question.noise_model in (KNOWN, EQUAL)
+    if not usable or not engine.is_estimated:
+        return None
+    first = 1 + max(int(np.argmax(overview.arms == arm)) for arm in engine.design)
+    last = overview.samples if decision is None else decision.samples
+    times = np.unique(np.linspace(first, last, TIMES).round().astype(np.int64))
+    families = families_of(
+        question.K, question.m, question.structured, question.delta, question.noise
+    )
+    found = []
+    for standing in _standings(overview, families, times.tolist()):
+        proofs = AnswerEvidence(standing, overview.leaders)
+        found.append(proofs.at(question.model.misspecification, families.level))
+    settled = _settled(overview, proofs.pairs).astype(np.float64)
+    settled[settled == 0.0] = math.inf
+    # Open pairs by their evidence, then settled ones, the last one first.
+    is_settled = settled <= last
+    order = np.lexsort((found[-1], np.where(is_settled, -settled, 0.0), is_settled))[:MOST_PAIRS]
+    evidence = np.array(found)[:, order]
+    hidden = len(proofs.pairs) - order.size
+    return History(times, proofs.pairs[order], evidence, families.level, settled[order], hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultNow(PlainRecord):
+    """The best answer so far and its anytime p-value.
+
+    Attributes
+    ----------
+    answer
+        The m candidates of the decision or, before there is one, of the estimates, best first;
+        empty before there is an estimate.
+    p_value
+        If the answer is wrong, this is ever at most p with probability at most p, for every p,
+        however often one looks. 1 where the data contradict the declarations.
+    pairs
+        The pairs (challenger, incumbent) that are not told apart at the study's error rate yet,
+        hardest first.
+    samples
+        Number of measurements.
+    largest, smallest
+        The answer is proved for every misspecification up to `largest` (None: for none), and the
+        data refute any below `smallest`. None and 0 without features.
+    contradicted
+        Whether the data contradict the declarations.
+    """
+
+    answer: tuple[Label, ...]
+    p_value: float
+    pairs: tuple[tuple[Label, Label], ...]
+    samples: int
+    largest: float | None
+    smallest: float
+    contradicted: bool
+
+    @property
+    def statement(self) -> str:
+        """A summary in one sentence."""
+        if not self.answer:
+            return "there is no estimate yet"
+        names = ", ".join(map(str, self.answer))
+        if self.contradicted:
+            return f"best so far: {names}; nothing is proven, the data contradict the declaration"
+        words = f"best so far: {names}, with an anytime p-value of {self.p_value:.3g}"
+        if self.pairs:
+            words += f"; {len(self.pairs)} pairs are open"
+        return words
+
+
+def result_now(overview: Overview) -> ResultNow:
+    """The best answer so far."""
+    answer, contradicted = overview.leaders, bool(overview.refuted)
+    if not answer:
+        return ResultNow((), 1.0, (), overview.samples, None, 0.0, contradicted)
+    question, settings = overview.engine.question, overview.settings
+    proofs = pair_evidence(overview, answer, structured=question.structured)
+    found = proofs.at(question.model.misspecification)
+    order = np.argsort(found, kind="stable")
+    price = settings.error_rate / settings.delta  # of changes of the question after a look
+    usable = question.structured and not contradicted
+    largest, smallest = proved_range(overview) if usable else (None, 0.0)
+    open_pairs = [proofs.pairs[n] for n in order if found[n] < proofs.data.families.level]
+    challengers, incumbents = (overview.names(pair[k] for pair in open_pairs) for k in (0, 1))
+    return ResultNow(
+        answer=overview.names(answer),
+        p_value=1.0 if contradicted else min(1.0, price * math.exp(-float(found[order[0]]))),
+        pairs=tuple(zip(challengers, incumbents, strict=True)),
+        samples=overview.samples,
+        largest=largest,
+        smallest=smallest,
+        contradicted=contradicted,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold(PlainRecord):
+    """Which candidates are proved to be above or below a threshold.
+
+    Attributes
+    ----------
+    threshold
+        The value.
+    above, below, open
+        Candidates whose means are proved to be above it, below it, and the others; the farthest
+        first.
+    """
+
+    threshold: float
+    above: tuple[Label, ...]
+    below: tuple[Label, ...]
+    open: tuple[Label, ...]
+
+
+def on_sides(overview: Overview, threshold: float) -> Threshold:
+    """Which candidates are above a threshold, and which below, by their intervals."""
+    at = as_number(threshold, "threshold", low=-math.inf, high=math.inf)
+    low, high = overview.intervals.T
+
+    def named(chosen: NDArray[np.bool_], distances: Vector) -> tuple[Label, ...]:
+        arms = np.flatnonzero(chosen)
+        return overview.names(arms[np.argsort(-distances[arms], kind="stable")])
+
+    is_open = (low <= at) & (high >= at)
+    with np.errstate(invalid="ignore"):
+        middles = np.abs(0.5 * (low + high) - at)
+    middles[~np.isfinite(middles)] = 0.0
+    above, below = named(low > at, low - at), named(high < at, at - high)
+    return Threshold(at, above, below, named(is_open, middles))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking(PlainRecord):
+    """The part of the order of all candidates that is proved.
+
+    Attributes
+    ----------
+    order
+        All candidates, best first by their estimates.
+    ranks
+        For each of them, in this order, the best and the worst place that it may have.
+    tops
+        Every n for which the n first of `order` are proved to be the n best.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
+    >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.84)] * 5)
+    >>> study.ranking().to_frame().values.tolist()
+    [['b', 1, 2], ['c', 1, 2], ['a', 3, 3]]
+    """
+
+    order: tuple[Label, ...]
+    ranks: tuple[tuple[int, int], ...]
+    tops: tuple[int, ...]
+
+    def to_frame(self) -> DataFrame:
+        """The places.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every candidate, best first: label, and the best and the worst place that it
+            may have.
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
+        """
+        rows = [(label, *places) for label, places in zip(self.order, self.ranks, strict=True)]
+        return as_frame(rows, ("label", "best", "worst"))
+
+
+def ranking(overview: Overview) -> Ranking:
+    """The places that candidates may have, by their intervals."""
+    engine = overview.engine
+    if not engine.is_estimated:
+        raise ProblemError("ranking needs an estimate: measure the first design first")
+    low, high = np.sort(overview.settings.sign * overview.intervals).T
+    order = np.argsort(-engine.estimate, kind="stable")
+    first = 1 + (low[None, :] > high[:, None]).sum(axis=1)  # so many are surely better
+    last = high.size - (high[None, :] < low[:, None]).sum(axis=1)
+    rest = np.maximum.accumulate(high[order][::-1])[::-1]
+    inner = np.minimum.accumulate(low[order])
+    return Ranking(
+        order=overview.names(order),
+        ranks=tuple((int(first[k]), int(last[k])) for k in order),
+        tops=tuple(n for n in range(1, high.size) if inner[n - 1] > rest[n]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateRow(PlainRecord):
+    """What is known of a candidate.
+
+    Attributes
+    ----------
+    label, count, mean
+        The candidate, its measurements and their mean; None before the first.
+    lower, upper
+        An interval for its true mean. All intervals hold at all times at once with probability
+        1 - delta, if the declared noise and misspecification are right.
+    model, residual
+        The mean in the nearest model of the declared misspecification, and how far the empirical
+        mean is above it; None without features, or before there is an estimate.
+    in_answer
+        Whether it is in the answer or, before there is one, among the m best estimates.
+    evidence, threshold
+        The evidence, in nats, of the weakest of its pairs, and the amount that is needed,
+        ln(1/delta). None while there is none.
+    """
+
+    label: Label
+    count: int
+    mean: float | None
+    lower: float
+    upper: float
+    model: float | None
+    residual: float | None
+    in_answer: bool
+    evidence: float | None
+    threshold: float
+
+
+def estimate_rows(overview: Overview) -> list[EstimateRow]:
+    """A row for every candidate, in their order."""
+    has_model = overview.candidates.features is not None and overview.engine.is_estimated
+    evidence = _weakest(overview)
+    rows = []
+    for k, label in enumerate(overview.names(range(overview.K))):
+        mean = float(overview.means[k]) if overview.counts[k] else None
+        model = float(overview.estimates[k]) if has_model else None
+        rows.append(
+            EstimateRow(
+                label=label,
+                count=int(overview.counts[k]),
+                mean=mean,
+                lower=float(overview.intervals[k, 0]),
+                upper=float(overview.intervals[k, 1]),
+                model=model,
+                residual=None if mean is None or model is None else mean - model,
+                in_answer=k in overview.leaders,
+                evidence=float(evidence[k]) if evidence[k] > -math.inf else None,
+                threshold=-math.log(overview.settings.delta),
+            )
+        )
+    return rows
+
+
+def _weakest(overview: Overview) -> Vector:
+    """Evidence (K,) of every arm's weakest pair; minus infinity where there is none."""
+    if not overview.leaders:
+        return np.full(overview.K, -math.inf)
+    question = overview.engine.question
+    proofs = pair_evidence(overview, overview.leaders, structured=question.structured)
+    found = proofs.at(question.model.misspecification, proofs.data.families.level)
+    least = np.full(overview.K, math.inf)
+    for side in (0, 1):
+        np.minimum.at(least, proofs.pairs[:, side], found)
+    return least
