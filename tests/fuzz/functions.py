@@ -8,6 +8,7 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -279,8 +280,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
 INTERNAL = {("Engine", "advance"), ("Engine", "follow")}
 # Functions of subpackages that read files.
 READERS = {
-    "representation": ("learn", "read_observations"),
-    "datasets": ("read_counts", "locate", "lastfm", "epilepsy", "data_directory"),
+    "paper.representation": ("learn", "read_observations"),
+    "paper.datasets": ("read_counts", "locate", "lastfm", "epilepsy", "data_directory"),
     "report": ("write_report",),
 }
 
@@ -305,7 +306,7 @@ def targets() -> dict[str, Callable[[random.Random], Any]]:
                 found[f"{name}.{method}"] = owned(make, method)
     for home, names in READERS.items():
         for name in names:
-            found[f"{home}.{name}"] = partial(call, getattr(getattr(mislid, home), name))
+            found[f"{home}.{name}"] = partial(call, getattr(import_module(f"mislid.{home}"), name))
     for suffix in (".npz", ".csv"):
         found[f"load_instance {suffix}"] = damaged_instance(suffix)
     certificate = study(decided=True).result.certificate.to_dict()

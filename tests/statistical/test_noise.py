@@ -65,7 +65,7 @@ def gaussian_logs(watched: Watched, sigma: Floats, plugged: bool = False) -> Flo
     theta = np.broadcast_to(1 / sigma[:, None] ** 2, SS.shape)
     if plugged:
         theta = np.where(n > 1, (n - 1) / np.maximum(SS, 1e-12), theta)
-    rho, alpha = given.sizes, given.alphas
+    rho, alpha = given.rhos, given.alphas
     a, q = alpha + n / 2, 1 + n * rho**2
     less = SS + n * r**2 / q
     rate = alpha + theta * less / 2
