@@ -26,17 +26,18 @@ def main() -> None:
     arguments = parsed()
     data = lastfm(arguments.data)
     X, y = data.pairs()
-    print(f"{data.users.size} users, {data.artists.size} artists, {y.size:,} rows of {X.shape[1]}")
+    users, artists = data.rewards.index, data.rewards.columns
+    print(f"{len(users)} users, {len(artists)} artists, {y.size:,} rows of {X.shape[1]}")
     draw = np.random.default_rng(arguments.seed)
-    user = int(draw.choice(data.users)) if arguments.user is None else arguments.user
+    user = int(draw.choice(users)) if arguments.user is None else arguments.user
     # The pairs of a user stand together, one for every artist.
-    first = data.row(user) * data.artists.size
+    first = users.get_loc(user) * len(artists)
     learned = learn(
         X,
         y,
-        candidates=X[first : first + data.artists.size],
-        means=data.rewards[data.row(user)],
-        names=data.artists.tolist(),
+        candidates=X[first : first + len(artists)],
+        means=data.rewards.loc[user],
+        names=artists,
         epochs=arguments.epochs,
         seed=arguments.seed,
         progress=lambda epoch, epochs, loss: print(f"{epoch}/{epochs} {loss:.4f}", file=sys.stderr),

@@ -1,4 +1,4 @@
-"""Turn what a user passes into float64 arrays and plain numbers, or say what is wrong with it."""
+"""Validation of arguments: arrays and plain numbers, or an error that says what is wrong."""
 
 import math
 import operator
@@ -16,18 +16,27 @@ Matrix = npt.NDArray[np.float64]
 Labels = tuple[str, ...] | tuple[int, ...]
 
 
-def as_array(value: Any, name: str, ndim: int, what: str) -> npt.NDArray[np.float64]:
-    """Give a fresh C-contiguous float64 array of `ndim` dimensions with finite entries.
+def as_array(
+    value: Any, name: str, ndim: int, what: str, *, allow_inf: bool = False
+) -> npt.NDArray[np.float64]:
+    """Copy to a C-contiguous float64 array of `ndim` dimensions with finite entries.
 
     >>> as_array([[1, 2], [3, 4]], "features", 2, "one row per arm")
     array([[1., 2.],
            [3., 4.]])
     """
-    given = _unconverted(value, name, what)
-    if given.ndim != ndim:
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ProblemError(f"{name} must have no masked entries, {what}; got a masked array")
+    try:
+        given = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value)
+    except (ValueError, TypeError, OverflowError):
         raise ProblemError(
-            f"{name} must be {_dimensions(ndim)} of numbers, {what}; got {_shape_in_words(given)}"
-        )
+            f"{name} must be a rectangular array of numbers, {what}; got rows of unequal length"
+        ) from None
+    if given.ndim != ndim:
+        kind = "a vector" if ndim == 1 else "a matrix"
+        got = shown(given.item()) if given.ndim == 0 else f"an array of shape {given.shape}"
+        raise ProblemError(f"{name} must be {kind} of numbers, {what}; got {got}")
     if given.dtype.kind == "O":
         given = _from_objects(given, name, value)
     elif given.dtype.kind not in "biuf":
@@ -37,12 +46,24 @@ def as_array(value: Any, name: str, ndim: int, what: str) -> npt.NDArray[np.floa
         )
     with np.errstate(over="ignore"):
         numbers = np.array(given, dtype=np.float64, order="C")
-    _refuse_not_finite(numbers, name, value)
+    allowed = np.isfinite(numbers) | (allow_inf & (numbers == np.inf))
+    if not allowed.all():
+        index = tuple(int(i) for i in np.argwhere(~allowed)[0])
+        raise ProblemError(
+            f"{name} must be finite; got {float(numbers[index])!r} at {_place(index, value)}"
+        )
     return numbers
 
 
-def as_vector(value: Any, name: str, size: int, *, what: str = "one number per arm") -> Vector:
-    """Give a fresh float64 vector of shape (size,) with finite entries.
+def as_vector(
+    value: Any,
+    name: str,
+    size: int,
+    *,
+    what: str = "one number per arm",
+    allow_inf: bool = False,
+) -> Vector:
+    """Copy to a float64 vector of shape (size,) with finite entries.
 
     >>> as_vector([1, 2], "means", 2)
     array([1., 2.])
@@ -51,10 +72,18 @@ def as_vector(value: Any, name: str, size: int, *, what: str = "one number per a
     ...
     mislid.errors.ProblemError: means must be finite; got nan at index 1
     """
-    vector = as_array(value, name, 1, what)
+    vector = as_array(value, name, 1, what, allow_inf=allow_inf)
     if vector.size != size:
         raise ProblemError(f"{name} must have {size} entries, {what}; got {vector.size}")
     return vector
+
+
+def _check_all(allowed: npt.NDArray[np.bool_], vector: Vector, name: str, rule: str) -> None:
+    """Name the first entry that is not allowed."""
+    wrong = np.flatnonzero(~allowed)
+    if wrong.size:
+        k = int(wrong[0])
+        raise ProblemError(f"{name} must be {rule}; got {float(vector[k])!r} at index {k}")
 
 
 # The squares of distances between means must be numbers.
@@ -62,32 +91,25 @@ LARGEST_MEAN = 1e150
 
 
 def as_means(means: Any, size: int) -> Vector:
-    """Give means (size,) whose distances can be squared.
+    """Means (size,) whose distances can be squared.
 
     >>> as_means([0.4, 0.5], 2)
     array([0.4, 0.5])
     """
     vector = as_vector(means, "means", size)
-    largest = float(np.max(np.abs(vector), initial=0.0))
-    if largest > LARGEST_MEAN:
-        raise ProblemError(
-            f"means must be from {-LARGEST_MEAN:g} to {LARGEST_MEAN:g}; got one of size "
-            f"{largest:g}: give them in another unit"
-        )
+    limits = f"from {-LARGEST_MEAN:g} to {LARGEST_MEAN:g} (use another unit)"
+    _check_all(np.abs(vector) <= LARGEST_MEAN, vector, "means", limits)
     return vector
 
 
 def as_weights(weights: Any, size: int, name: str = "weights") -> Vector:
-    """Give a vector of shape (size,) with no negative entry and at least one positive one.
+    """A vector of shape (size,) with no negative entry and at least one positive one.
 
     >>> as_weights([1, 0], 2)
     array([1., 0.])
     """
     vector = as_vector(weights, name, size)
-    negative = np.flatnonzero(vector < 0)
-    if negative.size:
-        k = int(negative[0])
-        raise ProblemError(f"{name} must be at least 0; got {float(vector[k])!r} at index {k}")
+    _check_all(vector >= 0.0, vector, name, "at least 0")
     if not vector.any():
         raise ProblemError(f"{name} must have at least one positive entry; got {size} zeros")
     # Adding zero turns -0.0 into 0.0, so that a division by a weight never gives -inf.
@@ -104,7 +126,7 @@ def as_number(
     high_open: bool = False,
     allow_inf: bool = False,
 ) -> float:
-    """Give a float between `low` and `high`; infinity only where it is asked for.
+    """A float between `low` and `high`; infinity only where it is asked for.
 
     >>> as_number(0.05, "delta", low=0, high=1, low_open=True, high_open=True)
     0.05
@@ -117,7 +139,7 @@ def as_number(
     above = number > low if low_open else number >= low
     below = number < high if high_open else number <= high
     if not (above and below) or (math.isinf(number) and not allow_inf):
-        allowed = _range_in_words(low, high, low_open, high_open, allow_inf)
+        allowed = _range_text(low, high, low_open, high_open, allow_inf)
         raise ProblemError(f"{name} must be {allowed}; got {shown(value)}")
     return number
 
@@ -127,13 +149,16 @@ MOST_PAIRS = 10**8
 
 
 def as_top_m(m: Any, K: int) -> int:
-    """Give the number of arms to identify, an integer in 1..K-1.
+    """The number of arms to identify, an integer in 1..K-1.
 
     >>> as_top_m(3, K=5)
     3
     """
-    rule = f"m must be an integer from 1 to {K - 1} with K={K} arms; got m="
-    number = integer_from(m, 1, K - 1, rule)
+    number = _integer_or_none(m)
+    if number is None or not 1 <= number < K:
+        raise ProblemError(
+            f"m must be an integer from 1 to {K - 1} with K={K} arms; got m={shown(m)}"
+        )
     if number * (K - number) > MOST_PAIRS:
         raise ProblemError(
             f"m and K must leave at most {MOST_PAIRS:,} pairs of an arm that is among the m best "
@@ -144,25 +169,21 @@ def as_top_m(m: Any, K: int) -> int:
 
 
 def as_arm(value: Any, name: str, K: int) -> int:
-    """Give an arm's index, an integer in 0..K-1.
+    """An arm's index, an integer in 0..K-1.
 
     >>> as_arm(4, "challenger", K=5)
     4
     """
-    rule = f"{name} must be an arm index from 0 to {K - 1} with K={K} arms; got "
-    return integer_from(value, 0, K - 1, rule)
-
-
-def integer_from(value: Any, low: int, high: int, rule: str) -> int:
-    """Give an integer from `low` to `high`, or say the `rule` and what was given."""
     number = _integer_or_none(value)
-    if number is None or not low <= number <= high:
-        raise ProblemError(rule + shown(value))
+    if number is None or not 0 <= number < K:
+        raise ProblemError(
+            f"{name} must be an arm index from 0 to {K - 1} with K={K} arms; got {shown(value)}"
+        )
     return number
 
 
 def as_count(value: Any, name: str, low: int, high: int = (1 << 63) - 1) -> int:
-    """Give an integer from `low` to `high`, by default the largest of 64 bits.
+    """An integer from `low` to `high`, by default the largest of 64 bits.
 
     >>> as_count(100, "runs", 1)
     100
@@ -179,7 +200,7 @@ LARGEST_SEED = 1 << 1024
 
 
 def as_seed(seed: Any) -> np.random.SeedSequence:
-    """Give the source of all random numbers from a seed, or from a source.
+    """The source of all random numbers from a seed, or from a source.
 
     >>> as_seed(7).entropy
     7
@@ -195,7 +216,7 @@ def as_seed(seed: Any) -> np.random.SeedSequence:
 
 
 def as_text(value: Any, name: str, what: str = "a text that is not empty") -> str:
-    """Give a text with something in it that can be written down.
+    """A text that is not empty and can be encoded.
 
     Half of a pair of surrogates cannot: commands get one for bytes that are no UTF-8.
 
@@ -232,7 +253,7 @@ def is_one_of(value: Any, names: Iterable[str]) -> bool:
 
 
 def as_flag(value: Any, name: str) -> bool:
-    """Give True or False.
+    """True or False.
 
     >>> as_flag(True, "partial")
     True
@@ -249,61 +270,44 @@ MOST_COST_RATIO = 1e6
 
 
 def as_noise(noise: Any, K: int, name: str = "noise") -> Vector:
-    """Give one standard deviation per arm, shape (K,), from a scalar or a vector.
+    """One standard deviation per arm, shape (K,), from a scalar or a vector.
 
     >>> as_noise(0.5, K=3)
     array([0.5, 0.5, 0.5])
     """
     if _is_scalar(noise):
-        scalar = as_number(noise, name, low=0, high=math.inf, low_open=True)
-        _refuse_extreme(np.array([scalar]), name)
-        return np.full(K, scalar)
-    vector = as_vector(noise, name, K, what="one standard deviation per arm (or a single number)")
-    wrong = np.flatnonzero(vector <= 0)
-    if wrong.size:
-        k = int(wrong[0])
-        raise ProblemError(f"{name} must be above 0; got {float(vector[k])!r} at index {k}")
-    _refuse_extreme(vector, name)
+        vector = np.full(K, as_number(noise, name, low=0, high=math.inf, low_open=True))
+    else:
+        what = "one standard deviation per arm (or a single number)"
+        vector = as_vector(noise, name, K, what=what)
+    _check_all(vector > 0.0, vector, name, "above 0")
+    limits = f"between {LEAST_NOISE:g} and {1.0 / LEAST_NOISE:g} (use another unit)"
+    fits = (vector >= LEAST_NOISE) & (vector <= 1.0 / LEAST_NOISE)
+    _check_all(fits, vector, name, limits)
     return vector
 
 
-def _refuse_extreme(noise: Vector, name: str) -> None:
-    """Refuse noise whose fourth power is no number: use another unit for the values."""
-    extreme = noise[(noise < LEAST_NOISE) | (noise > 1.0 / LEAST_NOISE)]
-    if extreme.size:
-        raise ProblemError(
-            f"{name} must be between {LEAST_NOISE:g} and {1.0 / LEAST_NOISE:g}; "
-            f"got {float(extreme[0])!r}: give values in another unit"
-        )
-
-
 def as_costs(cost: Any, K: int, *, allow_inf: bool = False) -> Vector:
-    """Give what a measurement of each arm costs, shape (K,), from a scalar or a vector.
+    """What a measurement of each arm costs, shape (K,), from a scalar or a vector.
 
     >>> as_costs([1, 5, 2], K=3)
     array([1., 5., 2.])
     """
     what = "one cost per arm (or a single number)"
-    given: Any = _unconverted([cost] * K if _is_scalar(cost) else cost, "cost", what)
-    none = np.zeros(K, dtype=bool)
-    if allow_inf and given.shape == (K,):
-        none = np.array([isinstance(one, float | np.floating) and one == math.inf for one in given])
-        given = [1.0 if infinite else one for one, infinite in zip(given, none, strict=True)]
-    costs = as_vector(given, "cost", K, what=what)
-    wrong = np.flatnonzero(costs <= 0.0)
-    if wrong.size:
-        k = int(wrong[0])
-        raise ProblemError(f"cost must be above 0; got {float(costs[k])!r} at index {k}")
-    if costs.max() / MOST_COST_RATIO > costs.min():  # a product may overflow
+    given = [cost] * K if _is_scalar(cost) else cost
+    costs = as_vector(given, "cost", K, what=what, allow_inf=allow_inf)
+    _check_all(costs > 0.0, costs, "cost", "above 0")
+    finite = costs[np.isfinite(costs)]
+    if finite.size and finite.max() / MOST_COST_RATIO > finite.min():  # a product may overflow
         raise ProblemError(
             f"cost must not differ by more than a factor of {MOST_COST_RATIO:g}; got "
-            f"{float(costs.min())!r} to {float(costs.max())!r}"
+            f"{float(finite.min())!r} to {float(finite.max())!r}"
         )
-    return np.where(none, np.inf, costs)
+    return costs
 
 
 def in_order(values: Any, name: str, labels: Labels) -> Any:
-    """Numbers that have labels, in a dict or a Series, in the order of these; others as they are.
+    """The numbers of a dict or a Series in the order of the labels; others as they are.
 
     >>> in_order({"b": 2.0, "a": 1.0}, "noise", ("a", "b"))
     [1.0, 2.0]
@@ -332,16 +336,16 @@ def in_order(values: Any, name: str, labels: Labels) -> Any:
 
 
 def as_labels(names: Iterable[Any], K: int, name: str = "names") -> Labels:
-    """Give K distinct labels, all strings or all integers.
+    """K distinct labels, all strings or all integers.
 
     >>> as_labels(["a", "b"], K=2)
     ('a', 'b')
     """
-    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
-        raise ProblemError(f"{name} must be a sequence of {K} labels; got {shown(names)}")
     try:
+        if isinstance(names, (str, bytes)):
+            raise TypeError
         given = list(names)
-    except TypeError:  # an array without a dimension
+    except TypeError:
         raise ProblemError(f"{name} must be a sequence of {K} labels; got {shown(names)}") from None
     labels = tuple(_label(label, k, name) for k, label in enumerate(given))
     if len(labels) != K:
@@ -371,18 +375,6 @@ def _label(label: Any, k: int, name: str) -> str | int:
     return number
 
 
-def _unconverted(value: Any, name: str, what: str) -> npt.NDArray[Any]:
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise ProblemError(f"{name} must have no masked entries, {what}; got a masked array")
-    try:
-        given = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value)
-    except (ValueError, TypeError, OverflowError):
-        raise ProblemError(
-            f"{name} must be a rectangular array of numbers, {what}; got rows of unequal length"
-        ) from None
-    return given
-
-
 def _from_objects(given: npt.NDArray[Any], name: str, source: Any) -> npt.NDArray[np.float64]:
     numbers = np.empty(given.shape)
     for index, entry in np.ndenumerate(given):
@@ -392,50 +384,29 @@ def _from_objects(given: npt.NDArray[Any], name: str, source: Any) -> npt.NDArra
                 raise TypeError
             numbers[index] = float(entry)
         except (TypeError, ValueError, OverflowError):
+            hint = ""
+            if isinstance(entry, str) and _is_frame(source):
+                column = shown(source.columns[index[1]])
+                hint = f": if it names candidates, make it the index by set_index({column})"
+            place = _place(index, source)
             raise ProblemError(
-                f"{name} must hold real numbers; got {shown(entry)} at {_place(index, source)}"
-                f"{_way_out(index, entry, source)}"
+                f"{name} must hold real numbers; got {shown(entry)} at {place}{hint}"
             ) from None
     return numbers
 
 
-def _refuse_not_finite(numbers: npt.NDArray[np.float64], name: str, source: Any) -> None:
-    finite = np.isfinite(numbers)
-    if not finite.all():
-        index = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise ProblemError(
-            f"{name} must be finite; got {float(numbers[index])!r} at {_place(index, source)}"
-        )
-
-
 def _place(index: tuple[int, ...], source: Any) -> str:
-    """Where an entry is: by its names, if it is one of a DataFrame."""
-    if len(index) == 2 and _is_table(source):
-        return f"row {shown(source.index[index[0]])}, column {shown(source.columns[index[1]])}"
-    if len(index) == 2:
-        return f"row {index[0]}, column {index[1]}"
-    return f"index {index[0]}"
+    """Where an entry is, by the names of rows and columns in a DataFrame."""
+    if len(index) == 1:
+        return f"index {index[0]}"
+    row, column = index
+    if _is_frame(source):
+        return f"row {shown(source.index[row])}, column {shown(source.columns[column])}"
+    return f"row {row}, column {column}"
 
 
-def _way_out(index: tuple[int, ...], entry: Any, source: Any) -> str:
-    if not (isinstance(entry, str) and len(index) == 2 and _is_table(source)):
-        return ""
-    column = shown(source.columns[index[1]])
-    return f": if the column has names of candidates, make it the index by set_index({column})"
-
-
-def _is_table(source: Any) -> bool:
+def _is_frame(source: Any) -> bool:
     return hasattr(source, "columns") and hasattr(source, "index")
-
-
-def _dimensions(ndim: int) -> str:
-    return "a vector" if ndim == 1 else "a matrix"
-
-
-def _shape_in_words(given: npt.NDArray[Any]) -> str:
-    if given.ndim == 0:
-        return shown(given.item())
-    return f"an array of shape {given.shape}"
 
 
 def _is_scalar(value: Any) -> bool:
@@ -465,9 +436,7 @@ def _integer_or_none(value: Any) -> int | None:
         return None
 
 
-def _range_in_words(
-    low: float, high: float, low_open: bool, high_open: bool, allow_inf: bool
-) -> str:
+def _range_text(low: float, high: float, low_open: bool, high_open: bool, allow_inf: bool) -> str:
     kind = "a number" if math.isfinite(high) or allow_inf else "a finite number"
     bounds = []
     if math.isfinite(low):
@@ -486,6 +455,6 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def fill(record: object, **values: Any) -> None:
-    """Set fields of a record that is frozen, while it is made."""
+    """Set the fields of a frozen record in its constructor."""
     for name, value in values.items():
         object.__setattr__(record, name, value)

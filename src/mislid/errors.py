@@ -1,4 +1,4 @@
-"""The exceptions and warnings of the package, one tree."""
+"""Exceptions and warnings."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,6 @@ __all__ = [
     "ConflictingTellError",
     "ContradictedWarning",
     "CorruptStorageError",
-    "DownloadError",
     "DuplicatedStudyError",
     "FileFormatError",
     "FullStorageError",
@@ -20,7 +19,6 @@ __all__ = [
     "OutsideTubeWarning",
     "ProblemError",
     "ReadOnlyStorageError",
-    "SchemaVersionError",
     "StorageError",
     "UnknownOutcomeError",
     "UnknownStudyError",
@@ -29,7 +27,7 @@ __all__ = [
 
 
 class MislidError(Exception):
-    """Anything this package raises on purpose.
+    """Base class of the exceptions of this package.
 
     Examples
     --------
@@ -39,23 +37,19 @@ class MislidError(Exception):
 
 
 class ProblemError(MislidError, ValueError):
-    """A value that was passed in is not allowed; the message names it and what is."""
+    """A value is not allowed; the message names the argument, the value and what is allowed."""
 
 
 class FileFormatError(ProblemError):
-    """A file cannot be read, or lacks what an instance needs."""
+    """A file cannot be read, or lacks data that it must have."""
 
 
 class MissingDataError(MislidError, FileNotFoundError):
-    """A published file is not in the data directory; the message says how to get it."""
-
-
-class DownloadError(MislidError):
-    """A published file could not be fetched; the message says how to go on, or by hand."""
+    """A published file is not there or could not be fetched; the message says how to get it."""
 
 
 class CertificateError(MislidError, ArithmeticError):
-    """A solve could not certify its answer, so it returns none."""
+    """A solver could not certify its result, and returns none."""
 
 
 class MissingPackageError(MislidError, ImportError):
@@ -69,7 +63,7 @@ class UnknownStudyError(ProblemError, KeyError):
 
 
 class DuplicatedStudyError(ProblemError):
-    """There is a study of this name already."""
+    """A study of this name exists already."""
 
 
 class UnknownTrialError(ProblemError, KeyError):
@@ -83,15 +77,15 @@ class ConflictingTellError(ProblemError):
 
 
 class StorageError(MislidError):
-    """The place where studies are kept does not do its work; the message says what would help."""
+    """A storage of studies failed; the message says what to do."""
 
 
 class CorruptStorageError(StorageError):
-    """What is stored cannot be read as studies."""
+    """The stored data are damaged."""
 
 
 class UnknownOutcomeError(StorageError):
-    """The connection broke while something was being written: whether it was is not known.
+    """The connection broke during a commit: whether it succeeded is not known.
 
     Calling again with the same key counts once.
 
@@ -109,7 +103,7 @@ class UnknownOutcomeError(StorageError):
 
 
 class LockedStorageError(StorageError):
-    """Another process has held the storage for too long."""
+    """Another process holds the lock of the storage for too long."""
 
 
 class ReadOnlyStorageError(StorageError):
@@ -120,12 +114,8 @@ class FullStorageError(StorageError):
     """There is no room left for another event."""
 
 
-class SchemaVersionError(StorageError):
-    """The storage was written by an older or newer release, in another schema."""
-
-
 class Interrupted(KeyboardInterrupt):
-    """Someone pressed Ctrl-C during many runs; `rows` are those that had finished.
+    """Ctrl-C was pressed during many runs; `rows` are those that had finished.
 
     Not an `Exception`, so that a script that catches those still ends.
 
@@ -143,12 +133,12 @@ class Interrupted(KeyboardInterrupt):
 
 
 class OutsideTubeWarning(UserWarning):
-    """The true means of an instance lie outside the model they were declared to belong to."""
+    """The true means of an instance are outside of its model."""
 
 
 class ContradictedWarning(UserWarning):
-    """A study's data refute what was declared: it claims no proof until that is mended."""
+    """A study's data refute a declaration: nothing is proved until that is corrected."""
 
 
 class ImplausibleValueWarning(UserWarning):
-    """A value that was told is far outside of everything that is known, as a typing error is."""
+    """A value is far outside of what the other data allow, like a typing error."""

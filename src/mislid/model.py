@@ -1,4 +1,4 @@
-"""What is known before sampling (`Model`) and what a simulation also knows (`Instance`)."""
+"""Models of the means, and instances with the true means and the noise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,59 +30,13 @@ from mislid._validation import (
 )
 from mislid.errors import OutsideTubeWarning, ProblemError
 
-__all__ = ["Instance", "Model", "Reduction", "load_instance"]
+__all__ = ["Instance", "Model", "load_instance"]
 
-
-class Frame(Protocol):
-    """A table with row labels: what a pandas DataFrame offers and `Model` uses."""
-
-    @property
-    def index(self) -> Any:
-        """The row labels."""
-
-    def to_numpy(self) -> Any:
-        """Give the entries, shape (K, d)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reduction:
-    """Which of the given feature columns a model kept.
-
-    Attributes
-    ----------
-    given
-        Number of given columns.
-    kept
-        Indices of those that were kept, increasing.
-
-    Examples
-    --------
-    >>> Model([[1, 0, 0], [0, 0, 1]], misspecification=0.1).reduction
-    Reduction(given=3, kept=(0, 2))
-    """
-
-    given: int
-    kept: tuple[int, ...]
-
-
-class WithFeatures:
-    """What has features of shape (K, d), one row per arm."""
-
-    features: Matrix
-
-    @property
-    def K(self) -> int:
-        """Number of arms."""
-        return int(self.features.shape[0])
-
-    @property
-    def d(self) -> int:
-        """Number of features; the dimension of their span where they are independent."""
-        return int(self.features.shape[1])
+Record = TypeVar("Record", "Model", "Instance")
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Model(WithFeatures):
+class Model:
     """Means that are linear in the features up to a bounded deviation.
 
     The model set is `M = {A theta + eta : theta in R^d, |eta_k| <= misspecification for all k}`
@@ -102,8 +56,8 @@ class Model(WithFeatures):
         Float64 array of shape (K, d) and full column rank, read-only.
     names
         The arms' labels, or None.
-    reduction
-        The columns that were kept, or None where all were.
+    columns
+        Indices of the given columns that were kept, increasing.
 
     Raises
     ------
@@ -116,30 +70,39 @@ class Model(WithFeatures):
     >>> Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)
     Model(K=3, d=2, misspecification=0.1)
     >>> Model([[1, 0, 1], [0, 1, 1], [1, 1, 2]], misspecification=0)
-    Model(K=3, d=2, misspecification=0.0, reduced from 3 columns)
+    Model(K=3, d=2, misspecification=0.0)
     """
 
     features: Matrix
     misspecification: float
     names: Labels | None
-    reduction: Reduction | None
+    columns: tuple[int, ...]
     _cache: dict[Any, Any]
 
-    def __init__(self, features: npt.ArrayLike | Frame, misspecification: float) -> None:
+    def __init__(self, features: Any, misspecification: float) -> None:
         given = as_array(features, "features", 2, "one row per arm and one column per feature")
         _refuse_degenerate(given)
         kept = _independent_columns(given)
-        everything = kept.size == given.shape[1]
         fill(
             self,
-            features=frozen(given if everything else given[:, kept]),
+            features=frozen(given[:, kept]),
             misspecification=as_number(
                 misspecification, "misspecification", low=0, high=math.inf, allow_inf=True
             ),
             names=_index_labels(features, "features", given.shape[0]),
-            reduction=None if everything else Reduction(given.shape[1], tuple(kept.tolist())),
+            columns=tuple(kept.tolist()),
             _cache={},
         )
+
+    @property
+    def K(self) -> int:
+        """Number of arms."""
+        return int(self.features.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Dimension of the features' span."""
+        return int(self.features.shape[1])
 
     def with_misspecification(self, misspecification: float) -> Model:
         """The same features with another misspecification.
@@ -167,16 +130,14 @@ class Model(WithFeatures):
         width = as_number(
             misspecification, "misspecification", low=0, high=math.inf, allow_inf=True
         )
-        other = _restore_model(self.features, width, self.names, self.reduction)
-        fill(other, _cache=self._cache)  # all in it comes from the features alone
-        return other
+        # All in the cache comes from the features alone.
+        return _restored(Model, {**vars(self), "misspecification": width})
 
     def __repr__(self) -> str:
-        reduced = f", reduced from {self.reduction.given} columns" if self.reduction else ""
-        return f"Model(K={self.K}, d={self.d}, misspecification={self.misspecification!r}{reduced})"
+        return f"Model(K={self.K}, d={self.d}, misspecification={self.misspecification!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore_model, (self.features, self.misspecification, self.names, self.reduction)
+        return _restored, (Model, {**vars(self), "_cache": {}})
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -347,22 +308,15 @@ class Instance:
         ProblemError
             The path has another ending, or its directory does not exist.
         """
-        io.write_table(
-            path,
-            io.Table(
-                features=self.model.features,
-                means=self.means,
-                noise=self.noise,
-                names=self.names,
-                misspecification=self.model.misspecification,
-            ),
-        )
+        model = self.model
+        table = io.Table(model.features, self.means, self.noise, self.names, model.misspecification)
+        io.write_table(path, table)
 
     def __repr__(self) -> str:
         return f"Instance({self.model!r}, best arm {self.label(self.top(1)[0])!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore_instance, (self.model, self.means, self.noise, self.names)
+        return _restored, (Instance, vars(self))
 
     def _warn_outside_tube(self) -> None:
         declared = self.model.misspecification
@@ -437,37 +391,22 @@ def load_instance(
         )
     spread = noise if noise is not None else table.noise
     try:
-        return Instance(
-            Model(table.features, declared),
-            table.means,
-            noise=1.0 if spread is None else spread,
-            names=table.names,
-        )
+        model = Model(table.features, declared)
+        return Instance(model, table.means, 1.0 if spread is None else spread, table.names)
     except ProblemError as problem:
         problem.add_note(f"reading {os.fspath(path)!r}")
         raise
 
 
-def _restore_model(
-    features: Matrix, misspecification: float, names: Labels | None, reduction: Reduction | None
-) -> Model:
-    # Neither a pickle nor a copy keeps the read-only flag, and the rank must not be judged twice.
-    model = object.__new__(Model)
-    fill(
-        model,
-        features=frozen(features),
-        misspecification=misspecification,
-        names=names,
-        reduction=reduction,
-        _cache={},
-    )
-    return model
+def _restored(kind: type[Record], fields: dict[str, Any]) -> Record:
+    """A record with these fields, which are not validated again.
 
-
-def _restore_instance(model: Model, means: Vector, noise: Vector, names: Labels | None) -> Instance:
-    instance = object.__new__(Instance)
-    fill(instance, model=model, means=frozen(means), noise=frozen(noise), names=names)
-    return instance
+    Neither a pickle nor a copy keeps the read-only flag of arrays.
+    """
+    record = object.__new__(kind)
+    for name, value in fields.items():
+        fill(record, **{name: frozen(value) if isinstance(value, np.ndarray) else value})
+    return record
 
 
 def _refuse_degenerate(features: Matrix) -> None:

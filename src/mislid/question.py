@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -190,7 +191,7 @@ class Question:
         return self.model.K
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _question, (self._arguments(),)
+        return partial(Question, **self._arguments()), ()
 
     def replace(self, **changes: Any) -> Question:
         """Change some arguments.
@@ -216,7 +217,7 @@ class Question:
             raise ProblemError(
                 f"changes must be among {', '.join(own)}; got {', '.join(sorted(unknown))}"
             )
-        return _question({**own, **changes})
+        return Question(**{**own, **changes})
 
     def _arguments(self) -> dict[str, Any]:
         noise = NoiseModel(self.noise_model, self.noise, self.reward_range)
@@ -229,7 +230,3 @@ class Question:
             "mean_bound": self.mean_bound,
             "structured": self.structured,
         }
-
-
-def _question(arguments: dict[str, Any]) -> Question:
-    return Question(**arguments)

@@ -39,7 +39,7 @@ def credulous(certificate, verify=mislid.verify):
     ("check", "name", "twin"),
     [
         ("public_names", "project", None),
-        ("geometry", "characteristic_time", lambda *_, **__: 1 / 0),
+        ("identification", "characteristic_time", lambda *_, **__: 1 / 0),
         ("study", "verify", credulous),
     ],
 )

@@ -254,8 +254,7 @@ class Certificate:
 
     def _plain_model(self) -> dict[str, Any]:
         model = self._candidates.model(self._settings.misspecification)
-        columns = range(model.d) if model.reduction is None else model.reduction.kept
-        found = {"columns": list(columns), "spanner": coordinates(model).basis.tolist()}
+        found = {"columns": list(model.columns), "spanner": coordinates(model).basis.tolist()}
         return found | ({"late": list(self._candidates.late)} if self._candidates.late else {})
 
     def _settled(self) -> dict[str, Any]:

@@ -98,12 +98,6 @@ def _cell(_: Any, __: Any, text: str | None) -> tuple[str, str] | None:
 )
 @setting("--width", click.IntRange(1), 8, "Units of the last layer.")
 @setting(
-    "--intercept",
-    click.Choice(["feature", "fold"]),
-    "feature",
-    "The network's last intercept: one feature more, or folded into the others.",
-)
-@setting(
     "--test-size",
     click.FloatRange(0, 1, min_open=True, max_open=True),
     0.2,
@@ -182,10 +176,10 @@ def command(
         "observations": len(seen.y),
         "columns": len(seen.columns),
         "candidates": learned.K,
-        "epochs": len(learned.network.losses),
+        "epochs": learned.epochs,
         "r2_train": learned.r2_train,
         "r2_test": learned.r2_test,
-        "test_lines": len(learned.network.test),
+        "test_lines": len(learned.tested),
         "rank": learned.rank,
         "m": choices.m,
         "choices": [asdict(choice) for choice in choices.choices],
@@ -249,12 +243,9 @@ def _check_sizes(d: int | None, within: float | None, recipe: dict[str, Any]) ->
     """Refuse before the training what can be refused then."""
     if d is not None and within is not None:
         raise ProblemError(f"d or within must be given, not both; got {d} and {within:g}")
-    most = recipe["width"] + (recipe["intercept"] == "feature")
+    most = recipe["width"] + 1
     if d is not None and d > most:
-        raise ProblemError(
-            f"d must be at most {most} with width={recipe['width']} and "
-            f"intercept={recipe['intercept']!r}; got {d}"
-        )
+        raise ProblemError(f"d must be at most {most} with width={recipe['width']}; got {d}")
 
 
 @contextmanager

@@ -1,9 +1,9 @@
-"""Read and write files: instances as .npz or .csv, sheets, workbooks; each whole or not at all."""
+"""Files of instances, sheets and workbooks, and values for JSON."""
 
 import math
 from typing import Any
 
-from mislid.io.files import as_path, new_place, read_content
+from mislid.io.files import Draft, alone_in, as_path, new_place, write_whole
 from mislid.io.instances import (
     Table,
     declared_misspecification,
@@ -12,9 +12,15 @@ from mislid.io.instances import (
     read_table,
     write_table,
 )
-from mislid.io.sheets import Sheet, decimal, guarded, read_sheet
-from mislid.io.workbooks import require_workbooks, workbook_bytes
-from mislid.io.writing import Draft, alone_in, write_whole
+from mislid.io.sheets import (
+    Sheet,
+    csv_sheet,
+    decimal,
+    guarded,
+    read_sheet,
+    require_workbooks,
+    workbook_bytes,
+)
 
 __all__ = [
     "Draft",
@@ -23,13 +29,13 @@ __all__ = [
     "alone_in",
     "as_path",
     "as_plain",
+    "csv_sheet",
     "decimal",
     "declared_misspecification",
     "guarded",
     "new_place",
     "npz_bytes",
     "npz_table",
-    "read_content",
     "read_sheet",
     "read_table",
     "require_workbooks",
@@ -40,7 +46,7 @@ __all__ = [
 
 
 def as_plain(value: Any) -> Any:
-    """Values of JSON, which has no infinity: that is the text "inf"; what is no number is None.
+    """A value for JSON: infinity becomes the text "inf", NaN becomes None.
 
     Examples
     --------

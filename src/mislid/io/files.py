@@ -1,29 +1,24 @@
-"""Paths from users, and the content of their files."""
+"""Paths from users, and files that are written whole or not at all."""
 
+import contextlib
 import errno
 import os
-import stat
+import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mislid._formatting import shown
 from mislid.errors import FileFormatError, ProblemError
 
-LARGEST_FILE = 1 << 28
-"""Bytes of a file that is read."""
-
 
 def as_path(path: Any, name: str = "path") -> Path:
-    """Check that something is a path, and one that can be."""
+    """Check that an argument is a path that the system can have."""
     try:
         place = Path(path)
         os.lstat(place)
-    except TypeError:
-        raise ProblemError(f"{name} must be a string or a path; got {shown(path)}") from None
-    except ValueError:
-        raise ProblemError(
-            f"{name} must be a path that the system can have; got {shown(path)}"
-        ) from None
+    except (TypeError, ValueError):
+        raise ProblemError(f"{name} must be a path; got {shown(path)}") from None
     except OSError as problem:
         if problem.errno == errno.ENAMETOOLONG:
             raise ProblemError(
@@ -33,7 +28,7 @@ def as_path(path: Any, name: str = "path") -> Path:
 
 
 def with_ending(path: Any, name: str, *endings: str) -> Path:
-    """The path, whose name must end in one of these."""
+    """Check that a path has one of these endings."""
     place = as_path(path, name)
     if endings and place.suffix.lower() not in endings:
         raise FileFormatError(f"{name} must end in {' or '.join(endings)}; got {str(place)!r}")
@@ -41,9 +36,9 @@ def with_ending(path: Any, name: str, *endings: str) -> Path:
 
 
 def new_place(path: Any, name: str = "path", *endings: str) -> Path:
-    """Check, before anything is computed, that a file can be written to a place.
+    """Check, before anything is computed, that a file can be written to a path.
 
-    Messages call the path by `name`; `endings` are those that its name may have, if not all.
+    Messages call the path by `name`; `endings` are those that it may have, if not all.
 
     Examples
     --------
@@ -69,18 +64,11 @@ def new_place(path: Any, name: str = "path", *endings: str) -> Path:
 
 
 def read_content(place: Path, what: str) -> bytes:
-    """The bytes of a regular file of bounded size; `what` it should hold is for messages."""
+    """The bytes of a file that is not empty; messages say `what` it should hold."""
     try:
-        about = place.stat()
         # Reading a pipe may never begin or end.
-        if not stat.S_ISREG(about.st_mode):
-            kind = "directory" if place.is_dir() else "pipe or device"
-            raise FileFormatError(f"path must be a file; got the {kind} {str(place)!r}")
-        if about.st_size > LARGEST_FILE:
-            raise FileFormatError(
-                f"path must be a file of at most {LARGEST_FILE:,} bytes; got {str(place)!r} with "
-                f"{about.st_size:,}"
-            )
+        if place.exists() and not place.is_file():
+            raise FileFormatError(f"path must be a file; got {str(place)!r}, which is none")
         content = place.read_bytes()
     except OSError as problem:
         raise FileFormatError(
@@ -89,3 +77,70 @@ def read_content(place: Path, what: str) -> bytes:
     if not content:
         raise FileFormatError(f"path must be a file with {what}; got {str(place)!r}, empty")
     return content
+
+
+class Draft:
+    """A temporary file that takes its place when its content is known.
+
+    It is created at once, which shows that the directory can be written to. Readers of the place
+    see the old or the new content, never a part. A link is replaced, its target stays as it is; a
+    device, such as /dev/null, or a pipe is written to.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self._is_file = place.is_file() or place.is_dir() or not place.exists()
+        beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
+        self.path = beside if self._is_file else place
+        self._file = self.path.open("xb" if self._is_file else "wb")
+
+    def __enter__(self) -> "Draft":
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        try:
+            self._file.close()
+        finally:
+            if self._is_file:
+                self.path.unlink(missing_ok=True)
+
+    def publish(self, content: bytes, *, replace: bool = True) -> None:
+        """Take the place; without `replace`, FileExistsError where there is a file."""
+        self._file.write(content)
+        self._file.flush()
+        if not self._is_file:
+            return
+        os.fsync(self._file.fileno())
+        self._file.close()
+        if not replace:
+            with self.place.open("xb"):  # of two processes, one succeeds
+                pass
+        self.path.replace(self.place)
+
+
+def write_whole(place: Path, content: bytes) -> None:
+    """Replace a file, or write a new one, in a directory that exists."""
+    with Draft(place) as draft:
+        draft.publish(content)
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path, refusal: Exception) -> Iterator[None]:
+    """Lock a directory while the block runs; raise the refusal if another process has the lock.
+
+    The system releases the lock of a process that is killed.
+    """
+    try:
+        import fcntl
+    except ImportError:  # no such lock outside POSIX
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise refusal from None
+        yield
+    finally:
+        os.close(handle)

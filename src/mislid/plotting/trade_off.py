@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from mislid._formatting import the_best
-from mislid.paper.representation.trade_off import TradeOff
+from mislid.paper.representation.learned import TradeOff
 from mislid.plotting import theme
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def _draw(axes: Axes, trade_off: TradeOff, fields: dict[str, str]) -> list[float
     handles = []
     for (field, words), style in zip(fields.items(), ("-", "--"), strict=True):
         for order, colour in COLOURS.items():
-            given = [(choice.d, getattr(choice, field)) for choice in trade_off.of(order)]
+            chosen = [choice for choice in trade_off.choices if choice.order == order]
+            given = [(choice.d, getattr(choice, field)) for choice in chosen]
             points = [(d, value) for d, value in given if math.isfinite(value)]
             (line,) = axes.plot([d for d, _ in points], [value for _, value in points], style)
             fill = colour if style == "-" else theme.PAPER

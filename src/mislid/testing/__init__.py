@@ -1,4 +1,4 @@
-"""Suites of tests for parts that others add: sampling rules, stopping rules, noise, storages.
+"""Suites of tests for the sampling rules, stopping rules and storages of others.
 
 Each suite is a class with one method to override, which gives the part. pytest collects a subclass
 whose name begins with `Test`.
@@ -15,16 +15,8 @@ Examples
 ...         return RoundRobin()
 """
 
-from mislid.testing.environments import EnvironmentSuite
-from mislid.testing.sampling_rules import SamplingRuleSuite
-from mislid.testing.stopping_rules import StoppingRuleSuite
+from mislid.testing.cases import Suite
+from mislid.testing.rules import SamplingRuleSuite, StoppingRuleSuite
 from mislid.testing.storages import StorageSuite
-from mislid.testing.suite import Suite
 
-__all__ = [
-    "EnvironmentSuite",
-    "SamplingRuleSuite",
-    "StoppingRuleSuite",
-    "StorageSuite",
-    "Suite",
-]
+__all__ = ["SamplingRuleSuite", "StoppingRuleSuite", "StorageSuite", "Suite"]

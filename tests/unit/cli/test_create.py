@@ -59,7 +59,6 @@ def test_a_rule_without_proof_is_labelled(study_command: Call) -> None:
         ("id,x\na,1\nb,n/a\n", [], "line 3, column 'x': a finite number is needed; got 'n/a'"),
         ("id,x\na,1\nb,2\na,3\n", [], "must be distinct; got 'a'"),
         ("id,x\na,1\nb,3\n", ["--noise", "-1"], "noise must be a finite number above 0"),
-        ("# names=integers\nid,x\n1,1\nb,3\n", [], "integers for names, as its first lines say"),
     ],
 )
 def test_bad_candidates_leave_no_storage_behind(

@@ -1,10 +1,9 @@
 import os
-import zipfile
 
 import numpy as np
 import pytest
 
-from mislid.errors import FileFormatError, ProblemError
+from mislid.errors import ProblemError
 from mislid.model import Instance, Model, load_instance
 
 FEATURES = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
@@ -47,11 +46,10 @@ def same(first, second):
     "names",
     [
         None,
-        [3, 1, 2, -7, 10**15, 0],
         ["1", "2", "3", "4", "5", "6"],
-        ['a,"b"', " padded ", "", "#4", "é\u2028ß", "x=1"],
+        ['a,"b"', "=1+1", "", "#4", "é\u2028ß", "x=1"],
     ],
-    ids=["none", "integers", "digits", "awkward"],
+    ids=["none", "digits", "awkward"],
 )
 def test_saved_instances_load_bit_for_bit(tmp_path, rng, suffix, misspecification, names):
     features = rng.standard_normal((6, 3)) * [1e-300, 1, 1e300]
@@ -91,6 +89,7 @@ def test_saving_replaces_a_file_whole_or_not_at_all(tmp_path, monkeypatch):
         (".npz", [1, 2, 10**30]),
         (".csv", ["a\nb", "b", "c"]),
         (".csv", ["a\r", "b", "c"]),
+        (".csv", [" a", "b", "c"]),
     ],
 )
 def test_save_refuses_names_that_would_not_come_back(tmp_path, suffix, names):
@@ -110,7 +109,7 @@ def test_save_refuses_names_that_would_not_come_back(tmp_path, suffix, names):
         ),
         (
             {"features": FEATURES, "means": MEANS, "names": np.array(["a", "b", 1], dtype=object)},
-            "array names in '.*' holds Python objects",
+            r"names.astype\(str\); it cannot be read \(Object arrays",
         ),
         (
             {"features": FEATURES, "means": MEANS, "misspecification": np.nan},
@@ -151,7 +150,6 @@ def test_damaged_npz_never_loads_as_something_else(tmp_path):
         ("mean,x\n1,2\n3\n", "must have 2 cells in every line, .*; got 1 in line 3"),
         ("name,mean,x\na,1,2\na,3,4\n", "names in '.*' must be distinct; got 'a' for arm 0"),
         ('name,mean,x\n"a,1,2\nb,3,4\n', "must be separated by commas; line 3 is not"),
-        ("# names=integers\nname,mean,x\na,1,2\nb,3,4\n", "names in '.*' must be integers"),
         ("mean,x\n1,2\n3,\u00e9\n".encode("latin-1"), "must be UTF-8 text"),
     ],
 )
@@ -176,58 +174,13 @@ def test_published_instances_load_and_round_trip(
 ):
     instance = load_instance(shared_data / "instances" / f"{name}.npz", misspecification)
     assert (instance.K, instance.d) == sizes
-    assert instance.model.reduction is None
     for suffix in (".npz", ".csv"):
         instance.save(tmp_path / f"copy{suffix}")
         assert same(load_instance(tmp_path / f"copy{suffix}"), instance)
 
 
-def npz(path, headings):
-    """A file of arrays whose headings say what they like of the few bytes below."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, (heading, data) in headings.items():
-            text = f"{heading}\n".encode()
-            head = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
-            archive.writestr(f"{name}.npy", head + data)
-    return path
-
-
-def heading(shape, descr="<f8", order=False):
-    return f"{{'descr': {descr!r}, 'fortran_order': {order}, 'shape': {shape}, }}"
-
-
-GOOD = {"features": (heading((2, 1)), b"1234567?" * 2), "means": (heading((2,)), bytes(16))}
-
-
-@pytest.mark.parametrize(
-    ("field", "message"),
-    [
-        ((heading((10**9, 10**9)), bytes(16)), "must have 8,000,000,000,000,000,000 bytes for"),
-        ((heading((2, 10**30)), bytes(16)), "bytes for its shape"),
-        ((heading((-1, -2)), bytes(16)), "bytes for its shape"),
-        ((heading((2, 10**18), "|V0"), b""), "bytes for its shape"),
-        ((heading((2, 1)), bytes(17)), "must have 16 bytes for its shape \\(2, 1\\); it has 17"),
-        ((heading((2, 1), "|O"), bytes(16)), "holds Python objects, which are never unpickled"),
-    ],
-)
-def test_what_headings_say_is_checked_before_anything_is_read(tmp_path, field, message):
-    assert load_instance(npz(tmp_path / "a.npz", GOOD), 1.0).K == 2
-    path = npz(tmp_path / "b.npz", GOOD | {"features": field})
-    with pytest.raises(FileFormatError, match=message):
-        load_instance(path)
-
-
-def test_archives_that_unpack_to_too_much_are_refused(tmp_path):
-    path = tmp_path / "arms.npz"
-    np.savez_compressed(path, features=np.zeros((1 << 22, 8)), means=np.zeros(1 << 22))
-    assert path.stat().st_size < 1 << 20
-    with pytest.raises(FileFormatError, match="must unpack to at most 268,435,456 bytes"):
-        load_instance(path)
-
-
-def test_archives_of_too_many_files_are_refused(tmp_path):
-    with zipfile.ZipFile(tmp_path / "arms.npz", "w") as archive:
-        for number in range(20_000):
-            archive.writestr(f"{number}.npy", b"")
-    with pytest.raises(FileFormatError, match="must hold few files; it says that it has many"):
-        load_instance(tmp_path / "arms.npz")
+def test_integers_are_names_in_npz_and_texts_in_csv(tmp_path):
+    instance = Instance(Model(FEATURES, 0), MEANS, names=[3, -7, 10**15])
+    for suffix, names in ((".npz", (3, -7, 10**15)), (".csv", ("3", "-7", "1000000000000000"))):
+        instance.save(tmp_path / f"arms{suffix}")
+        assert load_instance(tmp_path / f"arms{suffix}").names == names

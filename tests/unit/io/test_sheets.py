@@ -76,36 +76,38 @@ def test_what_is_no_finite_number_is_said_per_cell(read, cell):
     assert wrong == f"a finite number is needed; got {cell!r}"
 
 
-@pytest.mark.parametrize("separator", [";", "\t"])
-@pytest.mark.parametrize("cell", ["1.234", "-12.345", "+123.456"])
-def test_a_point_is_refused_where_it_may_be_thousands(read, separator, cell):
-    table = read(f"trial{separator}value\n0{separator}{cell}\n1{separator}7\n")
-    wrong, good = table.decimals("value")
-    comma, plain = cell.replace(".", ","), cell.replace(".", "")
-    assert wrong == (
-        f"{cell!r} may be a decimal mark or thousands: write {comma!r} or {plain!r}, whichever is "
-        "meant"
-    )
-    assert good == 7.0
-    with pytest.raises(FileFormatError, match=r"line 2, column 'value': .*whichever is meant"):
+@pytest.mark.parametrize(
+    ("separator", "cells", "numbers"),
+    [
+        (";", ["1,234", "0,5"], [1.234, 0.5]),
+        (";", ["1.234", "0.5"], [1.234, 0.5]),
+        ("\t", ["1.234", "1.2340"], [1.234, 1.234]),
+        ("\t", ["1,234", "1e1", "0,123"], [1.234, 10.0, 0.123]),
+    ],
+)
+def test_a_column_shows_its_decimal_mark(read, separator, cells, numbers):
+    lines = [f"0{separator}{cell}" for cell in cells]
+    table = read("\n".join([f"trial{separator}value", *lines]))
+    assert table.numbers("value").tolist() == numbers
+
+
+@pytest.mark.parametrize(
+    ("separator", "cells", "way_out"),
+    [
+        (",", ["7", '"0,31"'], "'0,31' may be a decimal comma or thousands: write a decimal point"),
+        (";", ["7", "1.234"], "'1.234' may be a decimal point or thousands: write a decimal comma"),
+        (";", ["0.5", "1,234"], "'1,234' may be a decimal comma or .*: write a decimal point"),
+        (";", ["0,5", "0.5"], "'0.5' may be a decimal point or .*: write a decimal comma"),
+        ("\t", ["7", "-1.234"], "'-1.234' may be .*: write '-1.2340' or '-1234', whichever"),
+        ("\t", ["7", "1,234"], "'1,234' may be a decimal comma or .*: write '1,2340' or '1234'"),
+    ],
+)
+def test_a_number_that_can_be_read_in_two_ways_is_refused(read, separator, cells, way_out):
+    lines = [f"0{separator}{cell}" for cell in cells]
+    table = read("\n".join([f"trial{separator}value", *lines]))
+    with pytest.raises(FileFormatError, match=f"line 3, column 'value': {way_out}"):
         table.numbers("value")
-
-
-@pytest.mark.parametrize("plain", ["0.5", "1.2340", "1234.567", ".123", "0.123", "1.234e0"])
-def test_another_cell_of_the_column_can_say_that_a_point_is_decimal(read, plain):
-    assert read(f"trial;value\n0;1.234\n1;{plain}\n").decimals("value")[0] == 1.234
-    beside = read(f"trial;x;value\n0;{plain};1.234\n").decimals("value")
-    assert "thousands" in beside[0]  # another column says nothing
-
-
-def test_files_are_bounded(tmp_path, monkeypatch):
-    path = tmp_path / "sheet.csv"
-    path.write_text("a,b\n1,2\n")
-    monkeypatch.setattr("mislid.io.files.LARGEST_FILE", 8)
-    assert read_sheet(path, "row").numbers("b").tolist() == [2.0]
-    monkeypatch.setattr("mislid.io.files.LARGEST_FILE", 7)
-    with pytest.raises(FileFormatError, match=r"at most 7 bytes; got '.*sheet.csv' with 8"):
-        read_sheet(path, "row")
+    assert isinstance(table.decimals("value")[0], float)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -113,9 +115,9 @@ def test_pipes_and_devices_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "device.csv").symlink_to("/dev/zero")
     for name in ("pipe.csv", "device.csv"):
-        with pytest.raises(FileFormatError, match="must be a file; got the pipe or device"):
+        with pytest.raises(FileFormatError, match="which is none"):
             read_sheet(tmp_path / name, "row")
-        with pytest.raises(FileFormatError, match="pipe or device"):
+        with pytest.raises(FileFormatError, match="which is none"):
             load_instance(tmp_path / name)
 
 

@@ -15,7 +15,6 @@ from mislid.errors import (
     FullStorageError,
     LockedStorageError,
     ReadOnlyStorageError,
-    SchemaVersionError,
     StorageError,
 )
 from mislid.study import Study
@@ -61,7 +60,7 @@ def test_another_schema_is_refused(
 ) -> None:
     storage.close()
     set_version(file, statement)
-    with pytest.raises(SchemaVersionError, match=f"has schema version {version}.*the release that"):
+    with pytest.raises(StorageError, match=f"has schema version {version}.*the release that"):
         as_storage(file)
 
 

@@ -93,20 +93,12 @@ class Stubborn(Coin):
         return 0
 
 
-class AfraidOfZero(Coin):
-    """Divides by what was never measured."""
-
-    def propose(self, view: View) -> int:
-        return int(np.argmax(view.means / [1 / int(count) for count in view.counts]))
-
-
 BROKEN = {
     BeyondTheLast: "test_it_proposes_arms",
     Forgetful: "test_a_proposal_changes_no_data",
     GloballyRandom: "test_the_same_seed_gives_the_same_run",
     CountsItsCalls: "test_a_study_goes_on_elsewhere_with_the_same_choices",
     Stubborn: "test_permuted_arms_are_chosen_alike",
-    AfraidOfZero: "test_arms_that_were_never_measured_do_no_harm",
 }
 
 

@@ -290,21 +290,14 @@ def _from_sheet(
 
 
 def _labels(sheet: Sheet, naming: str) -> Labels:
-    """Texts, also where they look like numbers, unless a line above the headings says otherwise."""
+    """Texts, also where they look like numbers."""
     cells = sheet.texts(naming)
     if "" in cells:
         line = sheet.line(cells.index(""))
         raise FileFormatError(
             f"{sheet.path!r} must name every candidate; line {line}, column {naming!r} is empty"
         )
-    if sheet.facts.get("names") != "integers":
-        return tuple(cells)
-    try:
-        return tuple(int(cell) for cell in cells)
-    except ValueError as problem:
-        raise FileFormatError(
-            f"{sheet.path!r} must have integers for names, as its first lines say: {problem}"
-        ) from None
+    return tuple(cells)
 
 
 def _noise(text: str, path: str, headings: Sequence[str]) -> Any:

@@ -1,21 +1,19 @@
-"""The paper's data: fetched once, read with checks, prepared as the paper says."""
+"""The paper's data: published files with checksums, and instances built from the raw data."""
 
 from mislid.paper.datasets.catalogue import CATALOGUE, Collection
-from mislid.paper.datasets.directory import cache_directory, data_directory, fetch, locate
-from mislid.paper.datasets.drugs import Epilepsy, epilepsy
-from mislid.paper.datasets.listening import LastFm, ListeningCounts, lastfm, read_counts
+from mislid.paper.datasets.download import cache_directory, data_directory, fetch, locate
+from mislid.paper.datasets.raw import Epilepsy, LastFm, epilepsy, lastfm, listening
 
 __all__ = [
     "CATALOGUE",
     "Collection",
     "Epilepsy",
     "LastFm",
-    "ListeningCounts",
     "cache_directory",
     "data_directory",
     "epilepsy",
     "fetch",
     "lastfm",
+    "listening",
     "locate",
-    "read_counts",
 ]

@@ -1,16 +1,23 @@
-"""Catalogue of the published data: addresses, checksums, licences and citations."""
+"""Catalogue of the published data: addresses, checksums, conversion, licences and citations."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
+import pickle
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+import numpy as np
+
 from mislid.errors import FileFormatError
-from mislid.paper.datasets import conversion
+from mislid.io import Table, npz_bytes, npz_table
 
 _DRUGS = "https://raw.githubusercontent.com/clreda/linear-top-m/42f3eb327c8e4adcdc3f2a743f4d9971b7149324/"
 _PAPER = "https://raw.githubusercontent.com/clreda/misspecified-top-m/1ba047f1746a3bf40cf57a1dc8ce5e72e605716a/"
@@ -21,8 +28,80 @@ _PAPER_CITATION = (
 )
 
 
-@dataclass(frozen=True)
-class Download:
+# What the authors' pickles consist of besides plain values, wherever NumPy keeps it.
+_NUMPY = {
+    "_reconstruct": np.empty(0).__reduce__()[0],
+    "ndarray": np.ndarray,
+    "matrix": np.ndarray,
+    "dtype": np.dtype,
+}
+
+
+class _Arrays(pickle.Unpickler):
+    """Unpickles plain values and NumPy arrays; the pickle can name nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.partition(".")[0] != "numpy" or name not in _NUMPY:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}")
+        return _NUMPY[name]
+
+
+def instance_file(contents: Sequence[bytes], bonus_of_fourth: float = 0.0) -> bytes:
+    """Convert an instance that the paper's authors pickled to a .npz file.
+
+    They kept features as a (d, K) matrix `X`, means as `scores`. `bonus_of_fourth` is added to the
+    fourth best mean, as in the misspecified version of A.
+    """
+    (content,) = contents
+    try:
+        pickled = _Arrays(io.BytesIO(content)).load()
+        features = np.array(np.asarray(pickled["X"], dtype=np.float64).T, order="C")
+        means = np.array(pickled["scores"], dtype=np.float64).ravel()
+        names = tuple(str(name) for name in pickled["names"])
+    except (pickle.UnpicklingError, EOFError, LookupError, TypeError, ValueError) as problem:
+        raise FileFormatError(f"the pickled instance cannot be read: {problem}") from None
+    if bonus_of_fourth:
+        means[np.argsort(-means, kind="stable")[3]] += bonus_of_fourth
+    return npz_bytes(Table(features, means, None, names, None))
+
+
+def instance_digest(content: bytes) -> str:
+    """SHA-256 of features and means in a .npz file, whose other bytes depend on the writer."""
+    table = npz_table(content, "the instance")
+    arrays = [np.ascontiguousarray(one, dtype="<f8") for one in (table.features, table.means)]
+    return sha256(b"".join(array.tobytes() for array in arrays))
+
+
+def archive_member(contents: Sequence[bytes], name: str) -> bytes:
+    """Extract the one file of this name from a .zip archive, whatever folder it is in."""
+    (content,) = contents
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+            last = [entry.filename.replace("\\", "/").rpartition("/")[2] for entry in entries]
+            if last.count(name) == 1:
+                return archive.read(entries[last.index(name)])
+    except Exception:  # noqa: BLE001 - zipfile raises many types on damaged bytes
+        raise FileFormatError("what the server sent is no complete .zip archive") from None
+    raise FileFormatError(f"the archive must hold one file {name}; it does not")
+
+
+def run_table(contents: Sequence[bytes], labels: Sequence[tuple[str, str]]) -> bytes:
+    """Join result files, each of one experiment and method, to runs.csv with a line per run."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["experiment", "method", "samples", "error", "seconds"])
+    for content, label in zip(contents, labels, strict=True):
+        try:
+            for row in csv.DictReader(io.StringIO(content.decode(), newline="")):
+                seconds = round(float(row["running time"]), 3)
+                writer.writerow([*label, int(row["complexity"]), int(row["regret"]), seconds])
+        except (KeyError, TypeError, ValueError, csv.Error) as problem:
+            raise FileFormatError(f"the results of {label} cannot be read: {problem}") from None
+    return text.getvalue().encode()
+
+
+class Download(NamedTuple):
     """A file on the web, and its name while it is kept here.
 
     Where `checksum`, its SHA-256, is known, a file with another one is never opened.
@@ -121,8 +200,8 @@ def _instance(name: str, checksum: str, pickled: str, data: str, bonus: float = 
         f"instances/{name}.npz",
         checksum,
         (Download(_PAPER + quote(f"data/{original}"), original, pickled),),
-        partial(conversion.instance_file, bonus_of_fourth=bonus),
-        conversion.instance_digest,
+        partial(instance_file, bonus_of_fourth=bonus),
+        instance_digest,
     )
 
 
@@ -215,7 +294,7 @@ CATALOGUE = {
                     "fdaad5ca0b3d4b9fcff9225553b5ae6db5ceb1b4afdd0dc08d85f86c47b1f3eb",
                     tuple(download for _, _, download in _RESULTS),
                     partial(
-                        conversion.run_table,
+                        run_table,
                         labels=tuple((experiment, method) for experiment, method, _ in _RESULTS),
                     ),
                 ),
@@ -232,7 +311,7 @@ CATALOGUE = {
                     "lastfm/user_artists.dat",
                     "001400dc3c7d2667fca6e4ea6dc6acc31a9dd28ad5cd0f74cea988c019934d3b",
                     (Download(_LASTFM, "hetrec2011-lastfm-2k.zip"),),
-                    partial(conversion.archive_member, name="user_artists.dat"),
+                    partial(archive_member, name="user_artists.dat"),
                 ),
             ),
         ),

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 
 from mislid.errors import MissingDataError
-from mislid.paper.datasets.directory import published_bytes
+from mislid.paper.datasets.download import published_file
 from mislid.simulation.replicate import Row, summarise
 
 RUNS = "published/runs.csv"
@@ -102,7 +102,7 @@ def published_runs(data: str | os.PathLike[str] | None) -> Runs:
     `data` is the data directory; by default that of MISLID_DATA, else the cache.
     """
     try:
-        content = published_bytes(RUNS, data)
+        content = published_file(RUNS, data).read_bytes()
     except MissingDataError:
         return {}
     found: Runs = {}

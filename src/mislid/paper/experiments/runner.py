@@ -16,7 +16,7 @@ from mislid.errors import MissingDataError, ProblemError
 from mislid.io import as_path
 from mislid.model import Instance, load_instance
 from mislid.paper.datasets import locate
-from mislid.paper.datasets.directory import VARIABLE
+from mislid.paper.datasets.download import VARIABLE
 from mislid.paper.experiments.published import (
     Runs,
     Statistics,

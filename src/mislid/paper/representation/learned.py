@@ -1,46 +1,129 @@
-"""Learned representations: candidates in a network's last layer, and with fewer features."""
+"""Features learned by a network, fewer features, and what each number of them costs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._formatting import shown
+from mislid._formatting import as_frame, shown
 from mislid._validation import (
+    LARGEST_SEED,
     Labels,
     Matrix,
     Vector,
     as_array,
     as_count,
     as_labels,
+    as_noise,
     as_number,
+    as_top_m,
     as_vector,
     is_one_of,
 )
-from mislid.errors import ProblemError
+from mislid.errors import MissingPackageError, ProblemError
+from mislid.geometry.spanner import initial_pulls
+from mislid.geometry.time import characteristic_curve, characteristic_time
 from mislid.geometry.tube import smallest_misspecification
-from mislid.model import Instance, Model, WithFeatures
-from mislid.paper.representation.network import EpochListener, Network, Recipe, Split, train
-from mislid.paper.representation.observations import numbered
-from mislid.paper.representation.trade_off import Order, TradeOff, refuse_other_orders, weigh
+from mislid.model import Instance, Model
+from mislid.paper.representation.observations import Rows, numbered
 
-Intercept = Literal["feature", "fold"]
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Order = Literal["variance", "prediction"]
+Split = Literal["rows", "candidates"]
+EpochListener = Callable[[int, int, float], None]
+"""Called with the epoch, the number of epochs and the loss."""
+
+# Rows a step: few enough that an epoch of a short table is several steps.
+SMALLEST, LARGEST, STEPS = 16, 256, 16
+# Training ends after so many epochs in which the loss fell by less than TOLERANCE in all; the
+# loss is half the mean squared error in units of the rewards' variance.
+PATIENCE, TOLERANCE = 10, 1e-4
+# Units of a layer; two such layers have 800 MB of weights between them.
+WIDEST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A number of features, and its costs.
+
+    Attributes
+    ----------
+    order, d
+        The arguments of `Representation.reduce`.
+    misspecification, time
+        Largest absolute error of the network's own predictions in these features, and the
+        characteristic time in a tube of that width.
+    least_misspecification, least_time
+        The same for the theta of least error.
+    condition
+        Largest by smallest singular value of the features.
+    pulls, white_pulls
+        Length of the initial design that the paper's analysis asks for (`rule="eigenvalue"`),
+        with these features and after whitening; inf where it is beyond counting.
+    """
+
+    order: str
+    d: int
+    misspecification: float
+    least_misspecification: float
+    condition: float
+    pulls: float
+    white_pulls: float
+    time: float
+    least_time: float
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOff:
+    """The costs of all numbers of features, as `Representation.trade_off` computes them.
+
+    Attributes
+    ----------
+    m
+        Number of best candidates to find.
+    choices
+        By order, fewest features first.
+    unstructured
+        The characteristic time without any features.
+    """
+
+    m: int
+    choices: tuple[Choice, ...]
+    unstructured: float
+
+    def to_frame(self) -> DataFrame:
+        """The choices as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every choice, with its fields as columns.
+
+        Raises
+        ------
+        MissingPackageError
+            Without pandas.
+        """
+        return as_frame(
+            [astuple(choice) for choice in self.choices], [field.name for field in fields(Choice)]
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Representation(WithFeatures):
+class Representation:
     """Means of K candidates as a linear model: `features @ theta` up to `misspecification`.
 
     Attributes
     ----------
-    network
-        What was trained, with `r2_train` and `r2_test`.
     features
         Shape (K, d), one row per candidate.
     theta
@@ -49,6 +132,13 @@ class Representation(WithFeatures):
         Average rewards of the candidates (K,).
     names
         Their labels, or None.
+    r2_train, r2_test
+        Share of the rewards' variance explained on the rows that the network was trained on and on
+        those left out; nan where all rewards of that part are equal.
+    tested
+        Indices of the rows left out.
+    epochs
+        Passes of the training over the rows.
 
     Examples
     --------
@@ -62,32 +152,29 @@ class Representation(WithFeatures):
     ((30, 2), True)
     >>> small.to_instance(noise=0.5).K
     30
-    >>> one, both = small.trade_off(m=3, rtol=0.1).of("variance")
+    >>> one, both = small.trade_off(m=3, rtol=0.1).choices[:2]
     >>> one.d < both.d and one.misspecification > both.misspecification
     True
     """
 
-    network: Network
     features: Matrix
     theta: Vector
     means: Vector
     names: Labels | None = None
+    r2_train: float = math.nan
+    r2_test: float = math.nan
+    tested: Rows = np.empty(0, np.intp)  # noqa: RUF009 - it has no entry to change
+    epochs: int = 0
 
     @property
-    def r2_train(self) -> float:
-        """Share of the rewards' variance explained on the rows that the network was trained on.
-
-        It is nan where all these rewards are equal.
-        """
-        return self.network.r2_train
+    def K(self) -> int:
+        """Number of candidates."""
+        return int(self.features.shape[0])
 
     @property
-    def r2_test(self) -> float:
-        """Share of the rewards' variance explained on the rows that the network has not seen.
-
-        It is nan where all these rewards are equal.
-        """
-        return self.network.r2_test
+    def d(self) -> int:
+        """Number of features."""
+        return int(self.features.shape[1])
 
     @property
     def predictions(self) -> Vector:
@@ -106,17 +193,20 @@ class Representation(WithFeatures):
         return smallest_misspecification(self.features, self.means)
 
     @cached_property
+    def _singular(self) -> Vector:
+        singular: Vector = np.linalg.svd(self.features, compute_uv=False)
+        return singular
+
+    @property
     def rank(self) -> int:
         """Dimension that the features span; units that never fire do not count."""
-        singular = np.linalg.svd(self.features, compute_uv=False)
         tolerance = 10 * max(self.features.shape) * np.finfo(np.float64).eps
-        return int(np.count_nonzero(singular > tolerance * singular[0]))
+        return int(np.count_nonzero(self._singular > tolerance * self._singular[0]))
 
     @property
     def condition(self) -> float:
         """Largest by smallest singular value of the features; infinite where they are dependent."""
-        singular = np.linalg.svd(self.features, compute_uv=False)
-        return float(singular[0] / singular[-1]) if self.rank == self.d else float("inf")
+        return float(self._singular[0] / self._singular[-1]) if self.rank == self.d else math.inf
 
     def reduce(
         self,
@@ -147,7 +237,7 @@ class Representation(WithFeatures):
         Returns
         -------
         Representation
-            The same network and means with other features and theta.
+            The same means with other features and theta.
 
         Raises
         ------
@@ -155,7 +245,8 @@ class Representation(WithFeatures):
             Where d is no integer from 1 to the rank, no number of features is `within`, both are
             given, or there is no such order.
         """
-        refuse_other_orders(order)
+        if not is_one_of(order, get_args(Order)):
+            raise ProblemError(f'order must be "variance" or "prediction"; got {shown(order)}')
         if within is not None:
             return self._within(d, within, order, whiten)
         wanted = self.rank if d is None else as_count(d, "d", 1)
@@ -182,8 +273,19 @@ class Representation(WithFeatures):
             f"got {allowed:g}"
         )
 
+    def _orthonormal(self, order: Order) -> Matrix:
+        """Basis (K, rank) of the features' span, the most important directions first."""
+        predictions = self.predictions
+        length = float(np.linalg.norm(predictions))
+        first = np.empty((self.K, 0))
+        if order == "prediction" and length > 0.0:
+            first = (predictions / length)[:, None]
+        rest = self.features - first @ (first.T @ self.features)
+        left = np.linalg.svd(rest, full_matrices=False)[0][:, : self.rank - first.shape[1]]
+        return np.hstack([first, left])
+
     def trade_off(self, m: int, *, noise: ArrayLike = 1.0, rtol: float = 1e-2) -> TradeOff:
-        """What each number of features costs, for finding the m best candidates.
+        """The costs of each number of features, for finding the m best candidates.
 
         Parameters
         ----------
@@ -204,12 +306,24 @@ class Representation(WithFeatures):
         CertificateError
             Where no characteristic time can be certified.
         """
-        reduced = [
-            (order, self.reduce(d, order=order), self.reduce(d, order=order, whiten=True))
-            for order in get_args(Order)
-            for d in range(1, self.rank + 1)
-        ]
-        return weigh(reduced, self.means, m, noise, rtol)
+        m, spread = as_top_m(m, self.K), as_noise(noise, self.K)
+        choices = []
+        for order in get_args(Order):
+            for d in range(1, self.rank + 1):
+                plain, white = (
+                    self.reduce(d, order=order, whiten=whiten) for whiten in (False, True)
+                )
+                error = plain.misspecification
+                # Of two numbers that differ by rounding the least error may be the larger one.
+                widths = error, min(plain.least_misspecification, error)
+                model = Model(plain.features, 0.0)
+                times = characteristic_curve(model, self.means, m, widths, noise=spread, rtol=rtol)
+                pulls = _pulls(plain.features), _pulls(white.features)
+                costs = *widths, plain.condition, *pulls, *(time.value for time in times)
+                choices.append(Choice(order, d, *costs))
+        anything = Model(np.ones((self.K, 1)), math.inf)
+        unstructured = characteristic_time(anything, self.means, m, noise=spread, rtol=rtol)
+        return TradeOff(m, tuple(choices), unstructured.value)
 
     def to_instance(
         self, *, noise: ArrayLike = 1.0, misspecification: float | None = None
@@ -243,45 +357,12 @@ class Representation(WithFeatures):
             f"R^2 {self.r2_train:.3f} in training and {self.r2_test:.3f} in test)"
         )
 
-    def _orthonormal(self, order: Order) -> Matrix:
-        """Basis (K, rank) of the features' span, the most important directions first."""
-        predictions = self.predictions
-        length = float(np.linalg.norm(predictions))
-        first = np.empty((self.K, 0))
-        if order == "prediction" and length > 0.0:
-            first = (predictions / length)[:, None]
-        rest = self.features - first @ (first.T @ self.features)
-        left = np.linalg.svd(rest, full_matrices=False)[0][:, : self.rank - first.shape[1]]
-        return np.hstack([first, left])
 
-
-def represent(
-    network: Network,
-    candidates: Matrix,
-    means: Vector,
-    names: Labels | None,
-    intercept: Intercept,
-) -> Representation:
-    """The candidates (K, p) in the network's last layer, with its parameters.
-
-    The layer's parameters are theta and an intercept b: predictions are h'theta + b for
-    activations h. `"feature"` makes (h, 1) the features and (theta, b) the parameters: the model
-    does not change with the origin of the rewards, as the question for the best does not.
-    `"fold"` saves that dimension: h + theta b / |theta|^2 with parameters theta predicts the same.
-    """
-    activations, theta, b = network.activations(candidates), network.theta, network.intercept
-    if not activations.any():
-        raise ProblemError(
-            "candidates must excite the network; all units of its last layer are 0 for them, "
-            "try another seed or a larger width"
-        )
-    if intercept == "feature":
-        features = np.hstack([activations, np.ones((len(activations), 1))])
-        return Representation(network, features, np.append(theta, b), means, names)
-    square = float(theta @ theta)
-    if square == 0.0:
-        raise ProblemError('intercept="fold" needs a network that is not constant; use "feature"')
-    return Representation(network, activations + theta * (b / square), theta, means, names)
+def _pulls(features: Matrix) -> float:
+    try:
+        return initial_pulls(Model(features, 0.0))
+    except ProblemError:  # more than can be counted
+        return math.inf
 
 
 def learn(
@@ -297,16 +378,15 @@ def learn(
     split: Split = "rows",
     seed: int = 0,
     epochs: int = 200,
-    standardize: bool = True,
-    intercept: Intercept = "feature",
     progress: EpochListener | None = None,
 ) -> Representation:
     """Learn features in which rewards are nearly linear, and measure how nearly.
 
-    A network with rectified linear units is trained to predict y (n,) from X (n, p); its last
-    hidden layer, of `width` units, becomes the candidates' features, and the parameters after it
-    theta (the paper's Section 5 and its appendix on extracting representations). The same
-    arguments give the same numbers. Needs scikit-learn: pip install 'mislid[representation]'.
+    A network with rectified linear units is trained to predict y (n,) from X (n, p). The
+    activations of its last hidden layer, of `width` units, and a constant become the candidates'
+    features, the parameters after it theta (the paper's Section 5 and its appendix on extracting
+    representations). The same arguments give the same numbers. Needs scikit-learn:
+    pip install 'mislid[representation]'.
 
     Parameters
     ----------
@@ -330,11 +410,6 @@ def learn(
         Of the split, the network's first weights and the order of the rows.
     epochs
         Most passes over the rows; fewer where the loss no longer falls.
-    standardize
-        Scale each column of X to unit variance; otherwise one scale for all columns.
-    intercept
-        What becomes of the network's last intercept: `"feature"`, a constant feature, so that d is
-        width + 1; or `"fold"`, added along theta. Neither loses anything.
     progress
         Called after every epoch with its number, `epochs` and the loss.
 
@@ -363,9 +438,56 @@ def learn(
     """
     rows = as_array(X, "X", 2, "one row per observation")
     rewards = as_vector(y, "y", rows.shape[0], what="one reward per row of X")
-    recipe = Recipe(hidden, width, test_size, epochs, standardize, seed, split).checked()  # type: ignore[arg-type]  # checked() makes a tuple of them
-    if not is_one_of(intercept, get_args(Intercept)):
-        raise ProblemError(f'intercept must be "feature" or "fold"; got {shown(intercept)}')
+    if not isinstance(hidden, Sequence):
+        raise ProblemError(f"hidden must be a list of layer sizes; got {shown(hidden)}")
+    layers = [as_count(size, "hidden", 1, WIDEST) for size in hidden]
+    layers.append(as_count(width, "width", 1, WIDEST))
+    epochs, seed = as_count(epochs, "epochs", 1), as_count(seed, "seed", 0, LARGEST_SEED)
+    arms = _as_candidates(candidates, rows)
+    averages = as_vector(
+        _averages(rows, rewards, arms) if means is None else means, "means", len(arms)
+    )
+    labels = None if names is None else as_labels(names, len(arms))
+    fitted, tested = _split(rows, split, test_size, seed)
+    for rule, values in (("X must have a column that varies", rows), ("y must vary", rewards)):
+        if not np.ptp(values[fitted], axis=0).any():
+            raise ProblemError(f"{rule} in the rows for training; all of these are equal")
+
+    centre, scale = rows[fitted].mean(axis=0), rows[fitted].std(axis=0)
+    # Rounding leaves a constant column a spread that is not quite zero.
+    scale[(np.ptp(rows[fitted], axis=0) == 0.0) | (scale == 0.0)] = 1.0
+    offset, unit = float(rewards[fitted].mean()), float(rewards[fitted].std())
+    network, passes = _train(
+        ((rows[fitted] - centre) / scale).astype(np.float32),
+        ((rewards[fitted] - offset) / unit).astype(np.float32),
+        layers,
+        seed,
+        epochs,
+        progress,
+    )
+    *weights, out = (np.asarray(layer, dtype=np.float64) for layer in network.coefs_)
+    *biases, last = (np.asarray(layer, dtype=np.float64) for layer in network.intercepts_)
+    theta = np.append(unit * out[:, 0], unit * float(last[0]) + offset)
+
+    def features_of(some: Matrix) -> Matrix:
+        layer = (some - centre) / scale
+        for weight, bias in zip(weights, biases, strict=True):
+            layer = np.maximum(layer @ weight + bias, 0.0)
+        return np.hstack([layer, np.ones((len(layer), 1))])
+
+    features = features_of(arms)
+    if not features[:, :-1].any():
+        raise ProblemError(
+            "candidates must excite the network; all units of its last layer are 0 for them, "
+            "try another seed or a larger width"
+        )
+    r2_train, r2_test = (
+        _r2(rewards[part], features_of(rows[part]) @ theta) for part in (fitted, tested)
+    )
+    return Representation(features, theta, averages, labels, r2_train, r2_test, tested, passes)
+
+
+def _as_candidates(candidates: Any, rows: Matrix) -> Matrix:
     if candidates is None:
         arms = rows[np.unique(numbered(rows), return_index=True)[1]]
     else:
@@ -376,11 +498,7 @@ def learn(
         )
     if len(arms) < 2:
         raise ProblemError(f"candidates must be at least 2 distinct rows; got {len(arms)}")
-    averages = _averages(rows, rewards, arms) if means is None else means
-    rewarded = as_vector(averages, "means", len(arms))
-    labels = None if names is None else as_labels(names, len(arms))
-    network = train(rows, rewards, recipe, progress)
-    return represent(network, arms, rewarded, labels, intercept)
+    return arms
 
 
 def _averages(rows: Matrix, rewards: Vector, arms: Matrix) -> Vector:
@@ -395,3 +513,74 @@ def _averages(rows: Matrix, rewards: Vector, arms: Matrix) -> Vector:
         )
     means: Vector = np.bincount(row, rewards, minlength=len(numbers))[arm] / counts
     return means
+
+
+def _split(rows: Matrix, split: Split, test_size: float, seed: int) -> tuple[Rows, Rows]:
+    """The rows to train on and to test on; equal rows in the same part where that is asked."""
+    if not is_one_of(split, get_args(Split)):
+        raise ProblemError(f'split must be "rows" or "candidates"; got {shown(split)}')
+    share = as_number(test_size, "test_size", low=0, high=1, low_open=True, high_open=True)
+    part = numbered(rows) if split == "candidates" else np.arange(len(rows))
+    sizes = np.bincount(part)
+    order = np.random.default_rng(seed).permutation(sizes.size)
+    wanted = round(len(rows) * share)
+    left_out = 1 + int(np.argmin(np.abs(np.cumsum(sizes[order]) - wanted)))
+    if wanted < 2 or not 2 <= left_out <= sizes.size - 2:
+        raise ProblemError(
+            f"X must have enough {split} for 2 in each part of the split; "
+            f"got {sizes.size} {split} with test_size={share:g}"
+        )
+    tested = np.isin(part, order[:left_out])
+    return np.flatnonzero(~tested), np.flatnonzero(tested)
+
+
+def _train(
+    X: Matrix,
+    y: Vector,
+    layers: Sequence[int],
+    seed: int,
+    epochs: int,
+    progress: EpochListener | None,
+) -> tuple[Any, int]:
+    """A trained `MLPRegressor`, and the number of epochs.
+
+    Linear algebra runs in one thread, so that the same seed gives the same network whatever the
+    number of cores.
+    """
+    try:
+        from sklearn.neural_network import MLPRegressor
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        raise MissingPackageError(
+            "learning a representation needs scikit-learn (pip install 'mislid[representation]')"
+        ) from None
+    regressor = MLPRegressor(
+        hidden_layer_sizes=tuple(layers),
+        batch_size=min(max(y.size // STEPS, SMALLEST), LARGEST, y.size),
+        # A number would shuffle the rows the same way in every epoch.
+        random_state=np.random.RandomState(np.random.MT19937(seed)),
+    )
+    losses: list[float] = []
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        # It turns Ctrl-C into a warning; the next epoch would follow.
+        warnings.filterwarnings("error", message="Training interrupted")
+        while len(losses) < epochs and not _settled(losses):
+            try:
+                regressor.partial_fit(X, y)
+            except UserWarning:
+                raise KeyboardInterrupt from None
+            losses.append(float(regressor.loss_))
+            if progress is not None:
+                progress(len(losses), epochs, losses[-1])
+    return regressor, len(losses)
+
+
+def _settled(losses: list[float]) -> bool:
+    if len(losses) <= PATIENCE:
+        return False
+    return min(losses[:-PATIENCE]) - min(losses[-PATIENCE:]) < TOLERANCE
+
+
+def _r2(y: Vector, predicted: Vector) -> float:
+    around = float(np.sum((y - y.mean()) ** 2))
+    return 1.0 - float(np.sum((y - predicted) ** 2)) / around if around > 0.0 else math.nan

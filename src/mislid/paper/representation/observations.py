@@ -25,8 +25,8 @@ class Observations(NamedTuple):
         Features (n, p) and rewards (n,) of the rows.
     candidates, names
         Features (K, p) of the candidates, and their names if there are any.
-    means, repeats
-        Average and number (K,) of each candidate's rewards.
+    means
+        Average rewards (K,) of the candidates.
     columns
         Headings of the features.
     """
@@ -35,7 +35,6 @@ class Observations(NamedTuple):
     y: Vector
     candidates: Matrix
     means: Vector
-    repeats: tuple[int, ...]
     names: Labels | None
     columns: tuple[str, ...]
 
@@ -85,8 +84,8 @@ def read_observations(
     ...     path = Path(folder, "measured.csv")
     ...     _ = path.write_text("name,day,x,reward\na,1,0.5,1\nb,1,0.7,3\na,2,0.5,2\n")
     ...     seen = read_observations(path, target="reward", groups=["day"])
-    >>> seen.names, seen.means.tolist(), seen.repeats, seen.columns
-    (('a', 'b'), [1.5, 3.0], (2, 1), ('x',))
+    >>> seen.names, seen.means.tolist(), seen.columns
+    (('a', 'b'), [1.5, 3.0], ('x',))
     """
     sheet = read_sheet(path, "observation")
     naming = "name" if name is None and sheet.has("name") else name
@@ -102,28 +101,25 @@ def read_observations(
             f"{sheet.path!r} must have a feature column besides target, name and groups; "
             f"got the headings {_listed(sheet)}"
         )
-    X, y = _numbers(sheet, columns), sheet.numbers(target)
-    names = None if naming is None else sheet.texts(naming)
-    members: dict[str, list[int]] = {}
+    try:
+        X = sheet.matrix(columns)
+    except FileFormatError as problem:
+        problem.add_note("name columns that are no features as groups")
+        raise
+    y = sheet.numbers(target)
+    labels = numbered(X).tolist() if naming is None else sheet.texts(naming)
+    members: dict[str | int, list[int]] = {}
     for at in _chosen(sheet, where):
-        label = key_of(X[at]).hex() if names is None else names[at]
-        members.setdefault(label, []).append(at)
-    _refuse_unfit(sheet, columns, X, members)
+        members.setdefault(labels[at], []).append(at)
+    _check_members(sheet, columns, X, members)
     return Observations(
         X=X,
         y=y,
         candidates=X[[first for first, *_ in members.values()]],
         means=np.array([y[rows].mean() for rows in members.values()]),
-        repeats=tuple(len(rows) for rows in members.values()),
-        names=None if naming is None else tuple(members),
+        names=None if naming is None else tuple(map(str, members)),
         columns=columns,
     )
-
-
-def key_of(row: Vector) -> bytes:
-    """A key that equal rows share."""
-    # Adding zero turns -0.0 into 0.0.
-    return (row + 0.0).tobytes()
 
 
 def numbered(rows: Matrix) -> Rows:
@@ -133,15 +129,9 @@ def numbered(rows: Matrix) -> Rows:
     [0, 1, 0, 1]
     """
     found: dict[bytes, int] = {}
-    return np.array([found.setdefault(key_of(row), len(found)) for row in rows], dtype=np.intp)
-
-
-def _numbers(sheet: Sheet, columns: tuple[str, ...]) -> Matrix:
-    try:
-        return sheet.matrix(columns)
-    except FileFormatError as problem:
-        problem.add_note("name columns that are no features as groups")
-        raise
+    # Adding zero turns -0.0 into 0.0.
+    keys = [row.tobytes() for row in rows + 0.0]
+    return np.array([found.setdefault(key, len(found)) for key in keys], dtype=np.intp)
 
 
 def _chosen(sheet: Sheet, where: tuple[str, str] | None) -> list[int]:
@@ -159,10 +149,10 @@ def _chosen(sheet: Sheet, where: tuple[str, str] | None) -> list[int]:
     return chosen
 
 
-def _refuse_unfit(
-    sheet: Sheet, columns: tuple[str, ...], X: Matrix, members: dict[str, list[int]]
+def _check_members(
+    sheet: Sheet, columns: tuple[str, ...], X: Matrix, members: dict[str | int, list[int]]
 ) -> None:
-    """Refuse single candidates, some without a name, and rows of one with other features."""
+    """Check that there are two candidates, all with names, and each with one row of features."""
     if "" in members:
         raise FileFormatError(
             f"{sheet.path!r} must name every candidate; the name in line "

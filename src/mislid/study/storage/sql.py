@@ -10,7 +10,7 @@ from sqlalchemy.engine import URL, Connection
 
 import mislid
 from mislid._validation import as_text
-from mislid.errors import SchemaVersionError
+from mislid.errors import StorageError
 from mislid.study.events import Entry, Log, refuse_gap, refuse_holes
 from mislid.study.storage.database import TIMEOUT, Database, translated
 from mislid.study.storage.interface import Line, Storage, name_taken_error, study_deleted_error
@@ -201,7 +201,7 @@ def ensure_tables(database: Database) -> None:
     with database.connected() as connection:
         version, writer = _version_of(connection)
     if version != VERSION:
-        raise SchemaVersionError(
+        raise StorageError(
             f"storage {database.place!r} has schema version {version}, of {writer}, and "
             f"{_release()} has {VERSION}: open it with the release that made it"
         )

@@ -9,8 +9,7 @@ import pytest
 
 from mislid.errors import FileFormatError
 from mislid.model import load_instance
-from mislid.paper.datasets.catalogue import CATALOGUE, sha256
-from mislid.paper.datasets.conversion import instance_file
+from mislid.paper.datasets.catalogue import CATALOGUE, instance_file, sha256
 
 
 class AsMatrix(np.ndarray):

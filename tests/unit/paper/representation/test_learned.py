@@ -5,16 +5,6 @@ import pytest
 
 import mislid
 from mislid.paper.representation import Representation, learn
-from mislid.paper.representation.network import Network
-
-
-def representation(features, theta, means):
-    """Features that no network has learned."""
-    none = np.empty(0)
-    network = Network((), (), none, 0.0, none, none, 1.0, 1.0, none, none, ())
-    return Representation(
-        network, *(np.asarray(array, float) for array in (features, theta, means))
-    )
 
 
 @pytest.fixture
@@ -24,7 +14,7 @@ def given(rng):
     features[:, 2] = 0.0
     features[:, 4] = features[:, 0] + 2 * features[:, 1]
     theta = rng.normal(size=6)
-    return representation(features, theta, features @ theta + rng.uniform(-0.1, 0.1, 12))
+    return Representation(features, theta, features @ theta + rng.uniform(-0.1, 0.1, 12))
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +27,37 @@ def data():
 SMALL = {"hidden": (16,), "width": 4, "epochs": 40}
 
 
-@pytest.mark.parametrize(("intercept", "d"), [("feature", 5), ("fold", 4)])
-def test_features_and_theta_are_the_network(data, intercept, d):
-    learned = learn(*data, intercept=intercept, **SMALL)
-    assert learned.features.shape == (30, d)
-    network = learned.network.predict(data[0][::3])
-    np.testing.assert_allclose(learned.predictions, network, rtol=0, atol=1e-12)
+def test_scores_are_those_of_the_predictions(data):
+    X, y = data
+    learned = learn(X, y, candidates=X, means=y, **SMALL)
+    part = np.isin(np.arange(len(y)), learned.tested)
+    for rows, score in ((~part, learned.r2_train), (part, learned.r2_test)):
+        left = np.mean((y[rows] - learned.predictions[rows]) ** 2)
+        assert score == pytest.approx(1 - left / np.var(y[rows]), rel=1e-12)
+
+
+def test_candidates_can_be_left_out_whole(rng):
+    X = np.repeat(rng.normal(size=(30, 3)), rng.integers(1, 7, 30), axis=0)
+    X = X[rng.permutation(len(X))]
+    y = np.abs(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=len(X))
+    for split, shares in (("rows", True), ("candidates", False)):
+        tested = learn(X, y, split=split, **SMALL | {"epochs": 1}).tested
+        trained = np.delete(X, tested, axis=0)
+        assert bool({*map(tuple, trained)} & {*map(tuple, X[tested])}) is shares
+        # As near to a fifth as whole candidates of at most six rows get.
+        assert abs(len(tested) - 0.2 * len(y)) <= 3.5
+
+
+def test_the_same_seed_gives_the_same_network_and_rows_left_out_teach_nothing(data):
+    X, y = data
+    once, again, other = (learn(X, y, **SMALL | {"epochs": 5, "seed": seed}) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(once.theta, again.theta)
+    assert not np.array_equal(once.theta, other.theta)
+    changed = y.copy()
+    changed[once.tested] += 100.0
+    taught = learn(X, changed, **SMALL | {"epochs": 5, "seed": 3})
+    np.testing.assert_array_equal(once.theta, taught.theta)
+    assert once.r2_test != taught.r2_test
 
 
 @pytest.mark.parametrize("order", ["variance", "prediction"])
@@ -77,7 +92,7 @@ def test_as_few_features_as_a_chosen_loss_allows(given, order):
 def test_whitening_shortens_the_published_initial_design(shared_data):
     with np.load(shared_data / "instances" / "E.npz") as file:
         features, means = file["features"], file["means"]
-    published = representation(features, np.linalg.lstsq(features, means)[0], means)
+    published = Representation(features, np.linalg.lstsq(features, means)[0], means)
     white = published.reduce(whiten=True).to_instance().model
     plain = mislid.Model(features, 0.206)
     assert mislid.geometry.initial_pulls(plain) == 252_208

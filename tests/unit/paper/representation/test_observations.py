@@ -24,7 +24,7 @@ def test_repeated_lines_of_a_candidate_are_averaged(write):
     assert seen.y.tolist() == [0.5, 0.7, 0.1]
     assert seen.candidates.tolist() == [[1, 2], [3, 4]]
     assert seen.means.tolist() == [0.3, 0.7]
-    assert (seen.names, seen.repeats, seen.columns) == (("a", "b"), (2, 1), ("x", "y"))
+    assert (seen.names, seen.columns) == (("a", "b"), ("x", "y"))
 
 
 def test_only_chosen_lines_make_candidates(write):

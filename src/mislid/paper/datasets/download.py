@@ -1,8 +1,6 @@
-"""The data directory: its place, its files, and how to fetch them.
+"""The data directory: downloads with pooch, conversion of the authors' files, and checksums.
 
-It has the same layout wherever it is:
-
-instances/*.npz  published/runs.csv  lastfm/user_artists.dat  epilepsy/*.csv
+The layout is: instances/*.npz  published/runs.csv  lastfm/user_artists.dat  epilepsy/*.csv
 """
 
 from __future__ import annotations
@@ -10,31 +8,21 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mislid._formatting import shown
-from mislid.errors import (
-    DownloadError,
-    FileFormatError,
-    MissingDataError,
-    MissingPackageError,
-    ProblemError,
-)
+from mislid.errors import FileFormatError, MissingDataError, MissingPackageError, ProblemError
 from mislid.io import as_path, write_whole
-from mislid.paper.datasets.catalogue import CATALOGUE, DataFile, Download
-
-if TYPE_CHECKING:
-    import pooch
+from mislid.paper.datasets.catalogue import CATALOGUE, DataFile
 
 VARIABLE = "MISLID_DATA"
 DOWNLOADS = "downloads"
 RETRIES = 3
+# Seconds without a byte.
 PATIENCE = 30.0
-"""Seconds without a byte."""
 
 
 def cache_directory() -> Path:
-    """The user's cache directory of this package, as the system wants it.
+    """The user's cache directory of this package.
 
     Returns
     -------
@@ -59,14 +47,11 @@ def cache_directory() -> Path:
     try:
         from platformdirs import user_cache_path  # comes with pooch
 
-        place = user_cache_path("mislid", appauthor=False)
+        return user_cache_path("mislid", appauthor=False)
     except (ImportError, RuntimeError):  # not installed, or the user has no home
-        place = Path()
-    if not place.is_absolute():
         raise MissingDataError(
             f"there is no cache directory to keep data in: name a folder for them in {VARIABLE}"
-        )
-    return place
+        ) from None
 
 
 def data_directory(data: str | os.PathLike[str] | None = None) -> Path:
@@ -99,10 +84,9 @@ def data_directory(data: str | os.PathLike[str] | None = None) -> Path:
 
 
 def locate(path: str, data: str | os.PathLike[str] | None = None) -> Path:
-    """Find a published file, or say how to get it.
+    """The path of a published file.
 
-    Only one directory is searched, that of `data_directory`: a file never comes from a place that
-    nobody named.
+    Only the directory of `data_directory` is searched.
 
     Parameters
     ----------
@@ -133,21 +117,19 @@ def locate(path: str, data: str | os.PathLike[str] | None = None) -> Path:
     MISLID_DATA
     """
     folder = data_directory(data)
-    place = folder / as_path(path)
-    as_path(place)
+    place = as_path(folder / as_path(path))
     if place.is_file():
         return place
     option = "" if data is None else f" --data {os.fspath(data)}"
     holding = [name for name, each in CATALOGUE.items() for file in each.files if file.path == path]
-    fetch = f"get it with `mislid data fetch {holding[0]}{option}`, or " if holding else ""
+    way = f"get it with `mislid data fetch {holding[0]}{option}`, or " if holding else ""
     raise MissingDataError(
-        f"no {path} in {str(folder)!r}; {fetch}name a directory that has it with --data or "
-        f"{VARIABLE}"
+        f"no {path} in {str(folder)!r}; {way}name a directory that has it with --data or {VARIABLE}"
     )
 
 
-def published_bytes(path: str, data: str | os.PathLike[str] | None = None) -> bytes:
-    """The content of a published file; refuses a file that is not the published one."""
+def published_file(path: str, data: str | os.PathLike[str] | None = None) -> Path:
+    """The path of a published file with the right checksum."""
     place = locate(path, data)
     for name, collection in CATALOGUE.items():
         for file in collection.files:
@@ -156,7 +138,7 @@ def published_bytes(path: str, data: str | os.PathLike[str] | None = None) -> by
                     f"{str(place)!r} is not the published file; get it again with "
                     f"`mislid data fetch {name}`"
                 )
-    return place.read_bytes()
+    return place
 
 
 def fetch(
@@ -165,7 +147,7 @@ def fetch(
     *,
     progress: bool = False,
 ) -> tuple[Path, ...]:
-    """Make sure that the files of a collection are in the data directory; give their paths.
+    """Download the files of a collection that the data directory does not have; give all paths.
 
     Files that are there with the right checksum are left alone, others are downloaded and checked.
     A file saved by hand as `downloads/NAME` is used in place of its download.
@@ -188,7 +170,7 @@ def fetch(
     ------
     ProblemError
         Where no collection has this name, or `data` is no path.
-    DownloadError
+    MissingDataError
         Where a file cannot be downloaded, is not the published one, or cannot be saved; the
         message says how to get it by hand.
     MissingPackageError
@@ -208,62 +190,52 @@ def fetch(
     files = CATALOGUE[name].files
     for file in files:
         if not file.is_right(folder):
-            _download_and_convert(file, folder, progress)
+            _fetch_file(file, folder, progress)
     return tuple(folder / file.path for file in files)
 
 
-def _download_and_convert(file: DataFile, folder: Path, progress: bool) -> None:
-    store = _store(file.downloads, folder / DOWNLOADS)
+def _fetch_file(file: DataFile, folder: Path, progress: bool) -> None:
     try:
-        contents = [_downloaded(store, wanted, progress) for wanted in file.downloads]
-        made = file.make(contents)
+        made = file.make(_downloaded(file, folder / DOWNLOADS, progress))
         if file.digest(made) != file.checksum:
-            raise FileFormatError(f"its checksum is {file.digest(made)}, not {file.checksum}")
+            raise ValueError(f"its checksum is {file.digest(made)}, not {file.checksum}")
         target = folder / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
         write_whole(target, made)
-    except FileFormatError as problem:
+    except ValueError as problem:  # of a checksum, or of a file in another format
         _remove_downloads(file, folder)
-        raise _failure(file, folder, f"the download is not the published file: {problem}") from None
+        found = f"the download is not the published file: {problem}"
+        raise _failure(file, folder, found) from None
     except OSError as problem:  # of the connection or of the disk
         raise _failure(file, folder, " ".join(str(problem).split())) from None
     _remove_downloads(file, folder)
 
 
-def _store(downloads: tuple[Download, ...], place: Path) -> pooch.Pooch:
+def _downloaded(file: DataFile, place: Path, progress: bool) -> list[bytes]:
+    """The bytes of the downloads, or of files that were saved by hand in their place."""
     try:
         import pooch
     except ImportError:
-        raise MissingPackageError(
-            "downloads need pooch (pip install 'mislid[cli]'); files saved by hand do without"
-        ) from None
+        raise MissingPackageError("downloads need pooch (pip install 'mislid[cli]')") from None
     pooch.get_logger().setLevel("WARNING")
-    return pooch.Pooch(
+    store = pooch.Pooch(
         place,
         base_url="",
-        registry={wanted.name: wanted.checksum for wanted in downloads},
-        urls={wanted.name: wanted.url for wanted in downloads},
+        registry={wanted.name: wanted.checksum for wanted in file.downloads},
+        urls={wanted.name: wanted.url for wanted in file.downloads},
         retry_if_failed=RETRIES,
     )
-
-
-def _downloaded(store: pooch.Pooch, wanted: Download, progress: bool) -> bytes:
-    """The bytes of a download, or of the file that was saved by hand in its place."""
-    import pooch
-
     downloader = pooch.HTTPDownloader(progressbar=progress, timeout=PATIENCE)
-    try:
-        return Path(store.fetch(wanted.name, downloader=downloader)).read_bytes()
-    except ValueError as problem:  # of a wrong checksum
-        raise FileFormatError(str(problem)) from None
+    paths = [store.fetch(wanted.name, downloader=downloader) for wanted in file.downloads]
+    return [Path(path).read_bytes() for path in paths]
 
 
-def _failure(file: DataFile, folder: Path, problem: str) -> DownloadError:
+def _failure(file: DataFile, folder: Path, problem: str) -> MissingDataError:
     """An error that says how to get a file by hand."""
     by_hand = ", ".join(
         f"{wanted.url} as {str(folder / DOWNLOADS / wanted.name)!r}" for wanted in file.downloads
     )
-    return DownloadError(
+    return MissingDataError(
         f"{file.path} cannot be fetched: {problem}; by hand: save {by_hand} and make the same call "
         f"again, or name a directory that has {file.path} with --data or {VARIABLE}"
     )

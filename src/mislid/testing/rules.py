@@ -1,0 +1,424 @@
+"""Tests of sampling rules and stopping rules, named, composed or written in Python."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mislid.engine import Engine, Verdict
+from mislid.model import Instance, Model
+from mislid.question import Question
+from mislid.simulation.identify import Identification, identify
+from mislid.stopping.rules import as_stopping_rule
+from mislid.testing.cases import CASES, EASY, HARD, TIED, Case, Suite
+
+if TYPE_CHECKING:
+    from mislid.engine import View
+
+# Correct rules fail a statistical test with at most this probability.
+LEVEL = 1e-4
+# Long enough for exploration to begin, and so sure that no run stops before.
+_SAMPLES, _DELTA = 60, 1e-12
+# A proof holds for any sampling rule: a greedy one and a uniform one.
+_SAMPLING = ("mislid", "uniform")
+# Measurements of every arm after which a stopping rule is asked.
+_TIMES = 2 ** np.arange(21)
+# Leads in standard deviations that chance gives with more than these probabilities.
+_LEADS = {0.05: 1.6, 1e-6: 4.7}
+
+
+@contextmanager
+def global_randomness(seed: int) -> Iterator[None]:
+    """Seed the generators that a whole process shares, and restore them at the end."""
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - rules may use it, though they should not
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)  # noqa: NPY002
+
+
+@contextmanager
+def unchanged_data(engine: Engine) -> Iterator[View]:
+    """Fail if the block changes measurements, in the engine or in the view that a rule gets."""
+    names = ("counts", "means", "estimate")
+    view = engine.view()
+    before = {name: getattr(view, name).tolist() for name in names}
+    yield view
+    for after in (view, engine.view()):
+        for name in names:
+            assert getattr(after, name).tolist() == before[name], f"a rule must not change {name}"
+
+
+class SamplingRuleSuite(Suite):
+    """Tests of a sampling rule; override `algorithm`.
+
+    Attributes
+    ----------
+    in_studies
+        Whether studies can use the rule: not those that must know the true means, nor compositions
+        without a name.
+    permutes
+        Whether the rule chooses the same arms where the arms come in another order; not those that
+        draw arms at random.
+    samples
+        Measurements within which an easy question must be answered, with the stopping rule
+        "guaranteed"; None where that is not claimed.
+
+    Examples
+    --------
+    >>> class TestUniform(SamplingRuleSuite):
+    ...     def algorithm(self):
+    ...         return "uniform"
+
+    LinGame draws arms at random, and finds one best arm only:
+
+    >>> class TestLinGame(SamplingRuleSuite):
+    ...     permutes = False
+    ...
+    ...     def algorithm(self):
+    ...         return "lingame"
+    ...
+    ...     def allows(self, question):
+    ...         return question.m == 1
+    """
+
+    in_studies: bool = True
+    permutes: bool = True
+    samples: int | None = 2_000
+
+    def algorithm(self) -> Any:
+        """The rule that is tested.
+
+        Returns
+        -------
+        str, Algorithm or object
+            What `identify` takes as `algorithm`.
+        """
+        raise NotImplementedError("a suite for sampling rules must override algorithm")
+
+    def allows(self, question: Question) -> bool:
+        """Whether the rule is made for a question; others are left out.
+
+        Parameters
+        ----------
+        question
+            About one of the suite's instances.
+
+        Returns
+        -------
+        bool
+            True unless overridden.
+        """
+        return True
+
+    def _cases(self) -> list[Case]:
+        allowed = [case for case in CASES if self.allows(case.question())]
+        assert allowed, "allows() must allow at least one question"
+        return allowed
+
+    def _run(self, case: Case) -> Identification:
+        return identify(
+            case.instance,
+            case.m,
+            delta=_DELTA,
+            algorithm=self.algorithm(),
+            seed=0,
+            max_samples=_SAMPLES,
+        )
+
+    def _engine(self, instance: Instance, m: int) -> Engine:
+        question = Case("", instance, m).question(_DELTA)
+        return Engine(question, self.algorithm(), truth=instance)
+
+    def test_it_proposes_arms(self) -> None:
+        """For two arms, m = K - 1, unequal noise, no and infinite misspecification."""
+        for case in self._cases():
+            samples = self._run(case).samples
+            assert samples == _SAMPLES, f"{_SAMPLES} measurements must be made ({case.name})"
+
+    def test_the_same_seed_gives_the_same_run(self) -> None:
+        """All randomness comes from the view, none from generators that a process shares."""
+        for case in self._cases():
+            runs = []
+            for seed in (1, 2):
+                with global_randomness(seed):
+                    runs.append(self._run(case).means.tolist())
+            assert runs[1] == runs[0], f"a repeated run must choose the same arms ({case.name})"
+
+    def test_a_study_goes_on_elsewhere_with_the_same_choices(self) -> None:
+        """Another process replays the study's log, with batches and failed trials."""
+        from mislid.study.manage import copy_study, create_study, load_study
+        from mislid.study.storage import MemoryStorage
+
+        rule = self.algorithm()
+        given = {} if isinstance(rule, str) else {"algorithm": rule}
+        for case in self._cases() if self.in_studies else ():
+            here, there, question = MemoryStorage(), MemoryStorage(), case.question(_DELTA)
+            study = create_study(
+                candidates=question.model.features,
+                intercept=False,
+                misspecification=question.model.misspecification,
+                noise=question.noise,
+                m=question.m,
+                delta=question.delta,
+                mean_bound=question.mean_bound,
+                algorithm=rule,
+                seed=0,
+                storage=here,
+            )
+            for number in range(8):
+                trials = study.ask(3)
+                for trial in (trials[2], trials[0]):
+                    study.tell(trial, float(case.instance.means[int(trial.arm)]))
+                if number % 2:
+                    study.tell(trials[1], state="fail")
+            copy_study(from_study_name=study.study_name, from_storage=here, to_storage=there)
+            other = load_study(storage=there, **given)
+            found, expected = ([trial.arm for trial in one.ask(5)] for one in (other, study))
+            assert found == expected, (
+                f"a copied study must ask for arms {expected} ({case.name}); got {found}"
+            )
+
+    def test_permuted_arms_are_chosen_alike(self) -> None:
+        """From the same counts and means, in another order, the same arm."""
+        generator = np.random.default_rng(5)
+        for case in self._cases() if self.permutes else ():
+            K, instance = case.instance.K, case.instance
+            for _ in range(10):
+                order = generator.permutation(K)
+                counts = 5 + generator.permutation(3 * K)[:K]
+                deviations = instance.noise * generator.standard_normal(K)
+                sums = counts * (instance.means + deviations / np.sqrt(counts))
+                arm = self._choice(instance, case.m, counts, sums)
+                permuted = Instance(
+                    Model(instance.model.features[order], instance.model.misspecification),
+                    instance.means[order],
+                    noise=instance.noise[order],
+                )
+                other = self._choice(permuted, case.m, counts[order], sums[order])
+                assert order[other] == arm, (
+                    f"arm {arm} must be chosen in any order ({case.name}); got {order[other]}"
+                )
+
+    def _choice(self, instance: Instance, m: int, counts: Any, sums: Any) -> int:
+        engine = self._engine(instance, m)
+        engine.reset(counts, sums)
+        engine.judge(test=False)
+        return engine.propose()
+
+    def test_a_proposal_changes_no_data(self) -> None:
+        """Neither those of the engine nor those of the view that a rule gets."""
+        for case in self._cases():
+            engine = self._engine(case.instance, case.m)
+            engine.reset(np.arange(1, case.instance.K + 1), case.instance.means)
+            engine.judge(test=False)
+            with unchanged_data(engine) as view:
+                if hasattr(engine.algorithm, "propose"):
+                    engine.algorithm.propose(view)
+                else:
+                    engine.propose()
+
+    def test_an_easy_question_is_answered(self) -> None:
+        """Within the number of `samples`, and correctly."""
+        if self.samples is None or not self.allows(EASY.question()):
+            return
+        for seed in range(3):
+            found = identify(
+                EASY.instance,
+                EASY.m,
+                algorithm=self.algorithm(),
+                seed=seed,
+                max_samples=self.samples,
+            )
+            assert found.status == "stopped", (
+                f"a run must stop within {self.samples} samples; its status is {found.status!r}"
+            )
+            assert found.correct, "the answer must be correct"
+
+
+class StoppingRuleSuite(Suite):
+    """Tests of a stopping rule; override `stopping`.
+
+    Attributes
+    ----------
+    runs, samples, delta
+        Number of runs on each hard instance, measurements after which a run gives up, and error
+        rate: the test of a rule that claims to be guaranteed. The smaller delta is, the fewer wrong
+        answers give a false claim away.
+    tied_runs
+        Number of runs on each instance with two equal arms, for such a rule, to a million
+        measurements of every arm.
+
+    Examples
+    --------
+    >>> class TestGuaranteed(StoppingRuleSuite):
+    ...     def stopping(self):
+    ...         return "guaranteed"
+    """
+
+    runs: int = 30
+    samples: int = 200
+    delta: float = 1e-3
+    tied_runs: int = 150
+
+    def stopping(self) -> Any:
+        """The rule that is tested.
+
+        Returns
+        -------
+        str or object
+            What `identify` takes as `stopping`.
+        """
+        raise NotImplementedError("a suite for stopping rules must override stopping")
+
+    def _is_guaranteed(self) -> bool:
+        return as_stopping_rule(self.stopping()).guaranteed
+
+    def _engine(
+        self, case: Case, counts: ArrayLike, means: ArrayLike, delta: float = 0.05
+    ) -> Engine:
+        engine = Engine(case.question(delta), "uniform", self.stopping())
+        numbers = np.broadcast_to(counts, case.instance.K)
+        engine.reset(numbers, numbers * np.asarray(means))
+        return engine
+
+    def _verdict(self, case: Case, counts: ArrayLike, means: ArrayLike, **more: float) -> Verdict:
+        return self._engine(case, counts, means, **more).judge(test=True)
+
+    def test_it_gives_verdicts(self) -> None:
+        """With arms that there are, from the first measurements to the thousandth."""
+        for case in CASES:
+            for count in (1, 3, 10, 100, 1000):
+                _check_verdict(self._verdict(case, count, case.instance.means), case)
+
+    def test_ties_are_not_decided(self) -> None:
+        """Without measurements, and with few of the same mean."""
+        for case in CASES:
+            for count in (0, 1, 2, 5, 20):
+                assert not self._verdict(case, count, 0.0).decided, (
+                    f"{count} measurements of every arm, all 0, must decide nothing ({case.name})"
+                )
+
+    def test_clear_data_are_decided(self) -> None:
+        """A million measurements of every arm, and the answer is the first m arms."""
+        for case in CASES:
+            verdict = self._verdict(case, 1_000_000, case.instance.means)
+            assert verdict.decided, f"1000000 measurements of every arm must decide ({case.name})"
+            answer = sorted(verdict.answer or ())
+            assert answer == list(range(case.m)), (
+                f"the answer must be {list(range(case.m))} ({case.name}); got {answer}"
+            )
+
+    def test_the_same_data_give_the_same_verdict(self) -> None:
+        """Whatever the state of the random generators that a process shares."""
+        for case in CASES:
+            verdicts = []
+            for seed in (1, 2):
+                with global_randomness(seed):
+                    verdicts.append(str(self._verdict(case, 10, case.instance.means)))
+            assert verdicts[1] == verdicts[0], f"a second verdict must be the same ({case.name})"
+
+    def test_a_verdict_changes_no_data(self) -> None:
+        """Neither those of the engine nor those of the view that a rule gets."""
+        for case in CASES:
+            engine = self._engine(case, 10, case.instance.means)
+            engine.judge(test=False)
+            with unchanged_data(engine) as view:
+                if engine.stopping.judge is not None:
+                    engine.stopping.judge(view)
+                else:
+                    engine.judge(test=True)
+
+    def test_wrong_answers_are_as_rare_as_promised(self) -> None:
+        """For rules that claim a guarantee: a binomial test on hard instances."""
+        for case in HARD if self._is_guaranteed() else ():
+            wrong = sum(self._is_wrong(case, number) for number in range(self.runs))
+            _check_rate(wrong, self.runs, self.delta, case)
+
+    def _is_wrong(self, case: Case, number: int) -> bool:
+        found = identify(
+            case.instance,
+            case.m,
+            delta=self.delta,
+            algorithm=_SAMPLING[number % len(_SAMPLING)],
+            stopping=self.stopping(),
+            seed=number,
+            max_samples=self.samples,
+        )
+        return found.correct is False
+
+    def test_leads_by_chance_decide_nothing(self) -> None:
+        """For rules that claim a guarantee: no lead that two equal arms have more often than delta.
+
+        From 1 to a million measurements of every arm, for a large and a small delta. It finds rules
+        with a wrong scale, without delta, or that stop after some number of measurements.
+        """
+        for case in TIED if self._is_guaranteed() else ():
+            # With features, the other arms have a say in the lead.
+            free = math.isinf(case.instance.model.misspecification)
+            spread = math.hypot(*case.instance.noise[:2])
+            for delta, lead in _LEADS.items():
+                for count in _TIMES:
+                    means = case.instance.means.copy()
+                    means[0] += free * lead * spread / math.sqrt(count)
+                    assert not self._verdict(case, count, means, delta=delta).decided, (
+                        f"{count} measurements of every arm with a lead of {free * lead} standard "
+                        f"deviations must decide nothing at delta {delta:g} ({case.name})"
+                    )
+
+    def test_equal_arms_are_decided_as_rarely_as_promised(self) -> None:
+        """For rules that claim a guarantee: asked at 21 times, from 1 measurement to a million.
+
+        Each of the two answers has at most the probability delta: either is wrong as soon as the
+        means differ, however little.
+        """
+        for case in TIED if self._is_guaranteed() else ():
+            decided = sum(self._decides(case, number) for number in range(self.tied_runs))
+            _check_rate(decided, self.tied_runs, 2 * 0.05, case)
+
+    def _decides(self, case: Case, number: int) -> bool:
+        generator = np.random.default_rng(number)
+        engine = Engine(case.question(0.05), "uniform", self.stopping())
+        means, noise = case.instance.means, case.instance.noise
+        for count in np.diff(_TIMES, prepend=0):
+            sums = count * means + math.sqrt(count) * noise * generator.standard_normal(means.size)
+            for arm, total in enumerate(sums.tolist()):
+                engine.observe(arm, total, int(count))
+            if engine.judge(test=True).decided:
+                return True
+        return False
+
+
+def _check_rate(wrong: int, runs: int, rate: float, case: Case) -> None:
+    from scipy.stats import binomtest
+
+    assert binomtest(wrong, runs, rate, alternative="greater").pvalue >= LEVEL, (
+        f"a guaranteed rule must be wrong in at most a share {rate:g} of runs; "
+        f"it was wrong in {wrong} of {runs} ({case.name})"
+    )
+
+
+def _check_verdict(verdict: Verdict, case: Case) -> None:
+    """Check that a verdict names arms that there are, in their roles."""
+    arms = set(range(case.instance.K))
+    answer, pair = verdict.answer or (), verdict.pair
+    assert isinstance(verdict.decided, bool | np.bool), "decided must be True or False"
+    assert len(answer) == len(set(answer) & arms) == case.m, (
+        f"the answer must be {case.m} different arms ({case.name}); got {answer}"
+    )
+    assert pair is None or (pair[0] in arms - set(answer) and pair[1] in answer), (
+        f"the pair must be an arm outside the answer and one of it ({case.name}); got {pair}"
+    )
+    numbers = verdict.statistic, verdict.threshold
+    assert not verdict.decided or np.isnan(numbers).any() or numbers[0] >= numbers[1], (
+        f"the statistic must reach the threshold where a rule decides ({case.name}); got {numbers}"
+    )
