@@ -163,7 +163,7 @@ class Representation:
     names: Labels | None = None
     r2_train: float = math.nan
     r2_test: float = math.nan
-    tested: Rows = np.empty(0, np.intp)  # noqa: RUF009 - it has no entry to change
+    tested: tuple[int, ...] = ()
     epochs: int = 0
 
     @property
@@ -194,8 +194,7 @@ class Representation:
 
     @cached_property
     def _singular(self) -> Vector:
-        singular: Vector = np.linalg.svd(self.features, compute_uv=False)
-        return singular
+        return np.asarray(np.linalg.svd(self.features, compute_uv=False), dtype=np.float64)
 
     @property
     def rank(self) -> int:
@@ -484,7 +483,8 @@ def learn(
     r2_train, r2_test = (
         _r2(rewards[part], features_of(rows[part]) @ theta) for part in (fitted, tested)
     )
-    return Representation(features, theta, averages, labels, r2_train, r2_test, tested, passes)
+    left_out = tuple(tested.tolist())
+    return Representation(features, theta, averages, labels, r2_train, r2_test, left_out, passes)
 
 
 def _as_candidates(candidates: Any, rows: Matrix) -> Matrix:

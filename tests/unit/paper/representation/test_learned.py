@@ -43,7 +43,7 @@ def test_candidates_can_be_left_out_whole(rng):
     for split, shares in (("rows", True), ("candidates", False)):
         tested = learn(X, y, split=split, **SMALL | {"epochs": 1}).tested
         trained = np.delete(X, tested, axis=0)
-        assert bool({*map(tuple, trained)} & {*map(tuple, X[tested])}) is shares
+        assert bool({*map(tuple, trained)} & {*map(tuple, X[[*tested]])}) is shares
         # As near to a fifth as whole candidates of at most six rows get.
         assert abs(len(tested) - 0.2 * len(y)) <= 3.5
 
@@ -54,7 +54,7 @@ def test_the_same_seed_gives_the_same_network_and_rows_left_out_teach_nothing(da
     np.testing.assert_array_equal(once.theta, again.theta)
     assert not np.array_equal(once.theta, other.theta)
     changed = y.copy()
-    changed[once.tested] += 100.0
+    changed[[*once.tested]] += 100.0
     taught = learn(X, changed, **SMALL | {"epochs": 5, "seed": 3})
     np.testing.assert_array_equal(once.theta, taught.theta)
     assert once.r2_test != taught.r2_test
