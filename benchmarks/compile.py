@@ -25,7 +25,7 @@ from .measuring import in_own_process, package_source, timed
 from .report import Spread, Table, Tables, digits, progress
 
 if TYPE_CHECKING:
-    from mislid.simulation.progress import Progress
+    from mislid.simulation.identify import Progress
 
 REPEATS, QUICK_REPEATS = 3, 1
 FIRST, SECOND = "first process", "second process"

@@ -17,7 +17,7 @@ class FakeIdentification:
     status: str
 
 
-Identification = FakeIdentification
+Identification = Evidence = Progress = FakeIdentification
 
 
 def identify(

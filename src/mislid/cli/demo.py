@@ -13,8 +13,7 @@ from mislid.cli.output import as_table
 
 if TYPE_CHECKING:
     from mislid.paper.experiments.demo import Demo
-    from mislid.simulation.identify import Identification
-    from mislid.simulation.progress import Progress
+    from mislid.simulation.identify import Identification, Progress
 
 PICTURE = "mislid-demo.png"
 GAUGE = 24  # characters

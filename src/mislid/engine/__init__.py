@@ -1,7 +1,7 @@
 """The engine: measurements in, decisions out."""
 
 from mislid.engine.engine import Engine, Memory
-from mislid.engine.events import EventBatch
+from mislid.engine.replay import EventBatch
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
 
 __all__ = [

@@ -14,24 +14,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._formatting import shown
 from mislid._validation import Vector, as_arm, as_count, as_flag, as_number, as_seed, as_vector
-from mislid.algorithms.registry import as_algorithm
-from mislid.engine.cost import as_cost
-from mislid.engine.events import EventBatch
-from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
+from mislid.algorithms.registry import as_algorithm, compile_sampling
+from mislid.engine import loop, setup
+from mislid.engine.checks import (
+    as_all_scatter,
+    as_cost,
+    as_scatter,
+    refuse_unfit_rules,
+    refuse_values,
+)
+from mislid.engine.replay import EventBatch, follow, pretend
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View, blame
 from mislid.errors import ProblemError
 from mislid.question import Question
 from mislid.stopping.noise import UNDECLARED
-from mislid.stopping.registry import Setup
+from mislid.stopping.pairs_left import forget_pairs
+from mislid.stopping.proof import Proof, begin_anew
+from mislid.stopping.registry import Setup, compile_stopping
 from mislid.stopping.rules import as_stopping_rule
+from mislid.stopping.state import State, begin_with, new_state, take_in
 
 if TYPE_CHECKING:
     from mislid.algorithms import Algorithm
-    from mislid.engine.loop import Rules
     from mislid.model import Instance
-    from mislid.stopping.state import State
 
-RUNNING, STOPPED, EXHAUSTED = range(3)
 # Beyond so many, a number of measurements is no longer exact.
 MOST_SAMPLES = 1 << 53
 
@@ -46,16 +52,13 @@ class Memory(NamedTuple):
     rounds, queued
         Rounds so far, and measurements that are left of the present one.
     settled
-        A copy of the pairs that the stopping rule has settled; None for rules that settle none.
-    stopping
-        The name of that rule.
+        A copy of the pairs that the stopping rule has settled.
     """
 
     sampler: Any
     rounds: int
     queued: int
     settled: Any
-    stopping: str
 
 
 class Engine:
@@ -108,8 +111,8 @@ class Engine:
 
     >>> other = Engine(engine.question)
     >>> other.reset(tried.counts, tried.sums, tried.memory())
-    >>> other.samples, other.settled()
-    (36, {(1, 2): 36})
+    >>> other.judge().decided, other.samples, other.settled()
+    (False, 36, {(1, 2): 36})
     """
 
     def __init__(
@@ -141,30 +144,21 @@ class Engine:
         self._compile(truth, as_seed(seed), every_arm)
 
     def _compile(self, truth: Instance | None, seed: SeedSequence, every_arm: bool | None) -> None:
-        # Here and below, so that commands which need no kernel import none.
-        from mislid.engine import setup
-
         rule, question = self.algorithm, self.question
         if every_arm is None:
             every_arm = bool(getattr(rule, "every_arm", True))
         setting = setup.new_setting(question, rule, self.stopping.guaranteed, self.cost)
-        sampling, stopping = setup.compile_rules(
-            rule, self.stopping, Setup(setting, question, truth)
-        )
         every = as_flag(every_arm, "every_arm")
         self._design = setup.first_design(question, setting.basis, every, self.cost)
-        self._sampler, self._judge = sampling, stopping.judge
-        self._settles = stopping.left is not None
-        authors = bool(getattr(rule, "authors", False))
-        first = len(self._design)
-        self._rules: Rules = setup.new_rules(
-            setting,
-            sampling,
-            stopping,
-            gamma=self.gamma,
-            patience=setup.patience(first, question.model.d, self.gamma) if authors else 0,
-            seed=seed,
-        )
+        given = Setup(setting, question, truth)
+        self._sampler = compile_sampling(rule, given)
+        estimates = self._sampler is None or self._sampler.estimates
+        stopping = compile_stopping(self.stopping, given._replace(estimates=estimates))
+        self._judge = stopping.judge
+        patience = 0
+        if getattr(rule, "authors", False):
+            patience = setup.patience(len(self._design), question.model.d, self.gamma)
+        self._rules = setup.new_rules(setting, self._sampler, stopping, self.gamma, patience, seed)
 
     @property
     def _state(self) -> State:
@@ -305,8 +299,6 @@ class Engine:
             If there is no such arm, a number is not allowed, the noise model rules the value out,
             or `scatter` is missing where it is needed.
         """
-        from mislid.stopping.state import take_in
-
         number = as_number(value, "value", low=-math.inf, high=math.inf)
         checked = as_arm(arm, "arm", self.question.K), as_count(times, "times", 1)
         if self.samples + checked[1] > MOST_SAMPLES:
@@ -317,8 +309,6 @@ class Engine:
 
     def _pretend(self, arm: int, value: float) -> None:
         """Take in a value that was not measured, and may be one that cannot be."""
-        from mislid.stopping.state import take_in
-
         take_in(self._rules.setting, self._state, arm, 1, value, 0.0)
         self._state.waiting += 1
 
@@ -342,21 +332,19 @@ class Engine:
         """
         where = self.samples if position is None else as_count(position, "position", 0)
         if self._sampler is None:
-            view = self._view(where)
+            view = self.view(where)
             try:
                 arm = self.algorithm.propose(view)
             except Exception as problem:
                 blame(problem, f"{type(self.algorithm).__name__}.propose")
                 raise
-            return self._as_arm(arm)
-        from mislid.engine.loop import next_arm
-
-        return int(next_arm(self._rules, self._state, where))
-
-    @property
-    def is_phased(self) -> bool:
-        """Whether the sampling rule plans many measurements at once."""
-        return bool(self._rules.phased)
+            if not self._is_arm(arm):
+                raise ProblemError(
+                    f"{type(self.algorithm).__name__}.propose must return an arm, "
+                    f"0 to {self.question.K - 1}; got {arm!r}"
+                )
+            return int(arm)
+        return int(loop.next_arm(self._rules, self._state, where))
 
     def phase_left(self, waiting: Sequence[int] = ()) -> int | None:
         """How many measurements are left of what a rule plans as a whole, such as a phase of RAGE.
@@ -395,7 +383,7 @@ class Engine:
         """
         if self._sampler is None or self._sampler.left is None:
             return None
-        asked, waiting = self.counts, self._as_waiting(waiting)
+        asked, waiting = self.counts, [as_arm(arm, "waiting", self.question.K) for arm in waiting]
         np.add.at(asked, np.array(waiting, dtype=np.int64), 1)
         if np.any(self._state.counts[self._design] == 0.0):
             return int(np.count_nonzero(asked[np.unique(self._design)] == 0))
@@ -407,20 +395,6 @@ class Engine:
         probe.propose()
         rules = probe._rules
         return int(self._sampler.left(rules.setting, rules.sampler, rules.state))
-
-    def _as_waiting(self, arms: Any) -> list[int]:
-        try:
-            return [as_arm(arm, "waiting", self.question.K) for arm in arms]
-        except TypeError:
-            raise ProblemError(f"waiting must be a sequence of arms; got {shown(arms)}") from None
-
-    def _as_arm(self, arm: Any) -> int:
-        if not self._is_arm(arm):
-            name = type(self.algorithm).__name__
-            raise ProblemError(
-                f"{name}.propose must return an arm, 0 to {self.question.K - 1}; got {arm!r}"
-            )
-        return int(arm)
 
     def _is_arm(self, arm: Any) -> bool:
         whole = isinstance(arm, int | np.integer) and not isinstance(arm, bool)
@@ -457,7 +431,7 @@ class Engine:
         if test:
             state.tests += 1
             state.last_test = state.samples
-            view = self._view(state.samples)
+            view = self.view()
             try:
                 verdict = self.stopping.judge(view)
             except Exception as problem:
@@ -467,20 +441,17 @@ class Engine:
         return self._verdict
 
     def _asked(self, verdict: Any) -> Verdict:
+        must = f"{self.stopping.name}.judge must return a"
         if not isinstance(verdict, Verdict):
-            raise ProblemError(
-                f"{self.stopping.name}.judge must return a mislid.engine.Verdict; got {verdict!r}"
-            )
+            raise ProblemError(f"{must} mislid.engine.Verdict; got {verdict!r}")
         if not isinstance(verdict.decided, bool | np.bool_):
             raise ProblemError(
-                f"{self.stopping.name}.judge must return a Verdict whose decided is True or False; "
-                f"got {verdict.decided!r}"
+                f"{must} Verdict whose decided is True or False; got {verdict.decided!r}"
             )
         numbers = verdict.statistic, verdict.threshold
         if not all(isinstance(number, int | float | np.number) for number in numbers):
             raise ProblemError(
-                f"{self.stopping.name}.judge must return a Verdict whose statistic and threshold "
-                f"are numbers; got {numbers!r}"
+                f"{must} Verdict whose statistic and threshold are numbers; got {numbers!r}"
             )
         answer, pair = self.incumbents, verdict.pair
         if verdict.answer is not None:
@@ -518,9 +489,7 @@ class Engine:
         ProblemError
             If the position is negative or not whole.
         """
-        return self._view(self.samples if position is None else as_count(position, "position", 0))
-
-    def _view(self, position: int) -> View:
+        where = self.samples if position is None else as_count(position, "position", 0)
         return View(
             self.question,
             self.samples,
@@ -528,7 +497,7 @@ class Engine:
             self.means,
             self.estimate,
             self.incumbents,
-            (int(self._rules.key), position),
+            (int(self._rules.key), where),
         )
 
     def own_test(self) -> bool:
@@ -593,19 +562,24 @@ class Engine:
             (sums of arms without counts, values outside the range), `scatter` is missing where it
             is needed, or `memory` is of other rules. The engine then stays as it was.
         """
-        from mislid.stopping.state import begin_with
-
-        if memory is not None:
-            self._refuse_other_memory(memory)
-        rules = self._rules
-        begin_with(rules.setting, rules.state, *self._as_data(counts, sums, scatter))
-        self._forget_settled()
+        rules, state = self._rules, self._state
+        if memory is not None and not (
+            type(memory.sampler) is type(rules.sampler)
+            and rules.sampler.is_like(memory.sampler)
+            and state.left.is_like(memory.settled)
+        ):
+            raise ProblemError(
+                f"memory must come from an engine with the same algorithm and sizes; got {memory!r}"
+            )
+        begin_with(rules.setting, state, *self._as_data(counts, sums, scatter))
+        forget_pairs(state.left)
+        if isinstance(rules.stopping, Proof):
+            begin_anew(rules.stopping)
         self._verdict = Verdict(False)
         if memory is not None:
             rules.sampler.fill(memory.sampler)
-            rules.state.rounds, rules.state.queued = memory.rounds, memory.queued
-            if memory.settled is not None:
-                rules.state.left.fill(memory.settled)
+            state.rounds, state.queued = memory.rounds, memory.queued
+            state.left.fill(memory.settled)
 
     def _as_data(
         self, counts: ArrayLike, sums: ArrayLike, scatter: ArrayLike | None
@@ -626,26 +600,6 @@ class Engine:
             )
         refuse_values(self.question, totals, numbers)
         return numbers, totals, as_all_scatter(self.question, numbers, scatter)
-
-    def _refuse_other_memory(self, memory: Any) -> None:
-        own = self._rules.sampler
-        known = isinstance(memory, Memory) and type(memory.sampler) is type(own)
-        if known and memory.settled is not None:
-            same = memory.stopping == self.stopping.name
-            known = same and self._rules.state.left.is_like(memory.settled)
-        if not known or not own.is_like(memory.sampler):
-            raise ProblemError(
-                f"memory must come from an engine with the same algorithm and sizes; got {memory!r}"
-            )
-
-    def _forget_settled(self) -> None:
-        """Open all pairs: the memory of the rules is of other data."""
-        from mislid.stopping.pairs_left import forget_pairs
-        from mislid.stopping.proof import Proof, begin_anew
-
-        forget_pairs(self._state.left)
-        if isinstance(self._rules.stopping, Proof):
-            begin_anew(self._rules.stopping)
 
     def settled(self) -> dict[tuple[int, int], int]:
         """When pairs of the present answer were settled, by a rule that settles single pairs.
@@ -674,10 +628,8 @@ class Engine:
         Memory
             A copy. What a rule written in Python remembers is in its own attributes instead.
         """
-        rules = self._rules
-        state, name = rules.state, self.stopping.name
-        kept = state.left.copy() if self._settles else None
-        return Memory(rules.sampler.copy(), state.rounds, state.queued, kept, name)
+        sampler, state = self._rules.sampler, self._state
+        return Memory(sampler.copy(), state.rounds, state.queued, state.left.copy())
 
     def copy(self) -> Engine:
         """Another one that goes on from here.
@@ -695,8 +647,6 @@ class Engine:
 
     def _for_pretending(self) -> State:
         """The state of proposals that pretend, which is kept: a search starts where one ended."""
-        from mislid.stopping.state import new_state
-
         state = self._state
         if self._pretended is None:
             plays = state.play is not state.test
@@ -714,8 +664,6 @@ class Engine:
             for arm in waiting:
                 other._pretend(arm, estimate[arm])
             return other
-        from mislid.engine.replay import pretend
-
         pretended = self._for_pretending()
         arms = np.array(waiting, dtype=np.int64)
         pretend(self._rules.setting, self._state, pretended, arms)
@@ -723,14 +671,14 @@ class Engine:
         return other
 
     def advance(
-        self, source: tuple[str, Any, Any], generator: Generator, budget: int, pause: int, own: bool
+        self, source: loop.Source, generator: Generator, budget: int, pause: int, own: bool
     ) -> int:
         """Simulate until an answer, `budget` measurements in all, or `pause` more, compiled.
 
         Parameters
         ----------
         source
-            Kind, parameters and table of an environment's rewards.
+            The source of an environment's rewards.
         generator
             Of the rewards.
         budget, pause
@@ -741,13 +689,13 @@ class Engine:
         Returns
         -------
         int
-            0 if it goes on (RUNNING), 1 at an answer (STOPPED), 2 at the budget (EXHAUSTED).
+            `loop.RUNNING`, `loop.STOPPED` at an answer, or `loop.EXHAUSTED` at the budget.
 
         Raises
         ------
         ProblemError
-            If a rule is written in Python, the source does not fit the arms, the rule has no test
-            of its own where `own` asks for it, or another argument is not of its kind.
+            If a rule is written in Python, the source does not fit the arms, or the rule has no
+            test of its own where `own` asks for it.
 
         Examples
         --------
@@ -763,20 +711,16 @@ class Engine:
         >>> engine.advance(source, random, budget=1000, pause=1000, own=False), engine.samples
         (1, 42)
         """
-        from mislid.engine.loop import advance, as_source
-
-        drawn, own = as_source(source, self.question.K), as_flag(own, "own")
         if not self.is_compiled:
             raise ProblemError("advance needs compiled rules; use propose, observe and judge")
         if own and self._rules.own_test == 0:
             raise ProblemError(f"{type(self.algorithm).__name__} has no test of its own")
-        if not isinstance(generator, Generator):
+        if source.parameters.shape[0] != self.question.K:
             raise ProblemError(
-                f"generator must be a numpy.random.Generator; got {shown(generator)}"
+                f"source must be of {self.question.K} arms; got {source.parameters.shape[0]}"
             )
-        ends = as_count(budget, "budget", 0), as_count(pause, "pause", 0)
-        code = advance(self._rules, drawn, self._design, own, generator, *ends)
-        self._verdict = Verdict(code == STOPPED)
+        code = loop.advance(self._rules, source, self._design, own, generator, budget, pause)
+        self._verdict = Verdict(code == loop.STOPPED)
         return int(code)
 
     def follow(
@@ -817,8 +761,6 @@ class Engine:
         >>> verdict, arms.tolist(), engine.samples
         (None, [0, 2], 3)
         """
-        from mislid.engine.replay import follow
-
         return follow(self, batch, successor)
 
 

@@ -6,23 +6,10 @@ serves all of them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mislid._formatting import shown
-from mislid._jit import (
-    Indices,
-    Kernel,
-    Matrix,
-    Struct,
-    for_python,
-    inner,
-    kernel,
-    linked,
-)
+from mislid._jit import Indices, Matrix, Struct, Vector, for_python, inner, kernel, linked
 from mislid.algorithms._draws import uniform
-from mislid.errors import ProblemError
 from mislid.stopping.state import Setting, State, observe
 
 RUNNING, STOPPED, EXHAUSTED = range(3)
@@ -98,33 +85,29 @@ def judge(rules: Rules) -> bool:
 
 
 class Source(Struct):
-    """Source of rewards: a kernel and its data.
+    """Source of simulated rewards: a kernel and its data."""
 
-    `parameters` (K, 4) of an arm: mean and standard deviation; probability; the two shapes, the
-    lowest reward and the range; nothing. `table` is (n, K), and (0, K) where it is not needed.
-    """
-
-    draw: int  # address of the kernel
-    parameters: Matrix
-    table: Matrix
+    draw: int  # address of a kernel, one of those below
+    parameters: Matrix  # (K, 4)
+    table: Matrix  # (n, K) rewards, n = 0 for distributions
 
 
 @kernel
 def draw_gaussian(source: Source, arm: int, generator: np.random.Generator) -> float:
-    """A normal reward."""
+    """A normal reward; parameters are its mean and its standard deviation."""
     parameters = source.parameters
     return parameters[arm, 0] + parameters[arm, 1] * generator.standard_normal()
 
 
 @kernel
 def draw_bernoulli(source: Source, arm: int, generator: np.random.Generator) -> float:
-    """1 or 0."""
+    """1 or 0; the parameter is the probability of 1."""
     return 1.0 if generator.random() < source.parameters[arm, 0] else 0.0
 
 
 @kernel
 def draw_beta(source: Source, arm: int, generator: np.random.Generator) -> float:
-    """A stretched Beta variable."""
+    """A stretched Beta variable; parameters are two shapes, the lowest reward and the range."""
     parameters = source.parameters
     share = generator.beta(parameters[arm, 0], parameters[arm, 1])
     return parameters[arm, 2] + parameters[arm, 3] * share
@@ -132,41 +115,19 @@ def draw_beta(source: Source, arm: int, generator: np.random.Generator) -> float
 
 @kernel
 def draw_row(source: Source, arm: int, generator: np.random.Generator) -> float:
-    """A row of the table, at random."""
+    """The reward of a random row of the table."""
     table = source.table
     return table[int(generator.random() * table.shape[0]), arm]
 
 
 _call_draw = linked(draw_gaussian)
 
-# The kinds of simulated rewards, as `Environment.source` names them.
-DRAWS: dict[str, Kernel] = {
-    "gaussian": draw_gaussian,
-    "bernoulli": draw_bernoulli,
-    "beta": draw_beta,
-    "table": draw_row,
-}
 
-
-def as_source(source: Any, K: int) -> Source:
-    """A compiled source of rewards of K arms, from what `Environment.source` gives."""
-    try:
-        kind, parameters, table = source
-        fits = parameters.shape == (K, 4) and table.shape[1:] == (K,)
-        fits = fits and bool(np.isfinite(parameters).all() and np.isfinite(table).all())
-        fits = fits and (kind != "table" or len(table) > 0)
-        found = Source(draw=DRAWS[kind].address, parameters=parameters, table=table)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise ProblemError(
-            f"source must be a kind, one of {', '.join(DRAWS)}, and two arrays of numbers, as "
-            f"Environment.source gives them; got {shown(source)}"
-        ) from None
-    if not fits:
-        raise ProblemError(
-            f"source must have finite parameters of shape ({K}, 4) and a table of {K} columns; got "
-            f"shapes {parameters.shape} and {table.shape}"
-        )
-    return found
+@kernel
+def sample(source: Source, arm: int, generator: np.random.Generator, rewards: Vector) -> None:
+    """Fill rewards (n,) with rewards of one arm."""
+    for n in range(rewards.shape[0]):
+        rewards[n] = _call_draw(source.draw, source, arm, generator)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Replay of a study's events.
+"""Batches of a study's events, and their replay.
 
 The simulator measures what it proposes at once. In a study answers come late, in any order, or
 never, so a decision is defined as a function of the steps in their order, and of nothing else.
@@ -19,15 +19,18 @@ in Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mislid._formatting import shown
 from mislid._jit import IndexTable, Indices, PerArm, Struct, Vector, for_python, inner, kernel
-from mislid.engine.events import EventBatch, Step
+from mislid._validation import as_count
+from mislid.engine.checks import refuse_values
 from mislid.engine.loop import Rules, estimate, judge, propose
 from mislid.engine.view import Verdict
 from mislid.errors import ProblemError
@@ -36,6 +39,172 @@ from mislid.stopping.state import Setting, State, observe
 
 if TYPE_CHECKING:
     from mislid.engine.engine import Engine
+    from mislid.question import Question
+
+
+class Step(NamedTuple):
+    """Measurements, or a request for trials.
+
+    Attributes
+    ----------
+    arms
+        The arms that were measured; for a request, the arms of trials that are open.
+    values
+        Their values; zeros for a request.
+    trial
+        Number of the first trial that is asked for; -1 for measurements.
+    n
+        How many are asked for; 0 for measurements.
+    """
+
+    arms: tuple[int, ...]
+    values: tuple[float, ...]
+    trial: int
+    n: int
+
+
+class EventBatch:
+    """Measurements and requests for trials, in the order in which they came.
+
+    Examples
+    --------
+    Two values come in, then two trials are asked for while one of arm 2 is open:
+
+    >>> batch = EventBatch()
+    >>> batch.tell([0, 1], [0.5, 0.7])
+    >>> batch.ask(3, 2, [2])
+    >>> [step.n for step in batch]
+    [0, 2]
+    >>> batch.ends()
+    [(0, 0, -1), (2, 0, 3), (3, 2, -1)]
+    """
+
+    def __init__(self) -> None:
+        self.places: list[tuple[int, int, int]] = []
+        self.arms: list[int] = []
+        self.values: list[float] = []
+        self.chosen = 0
+
+    @property
+    def size(self) -> int:
+        """Numbers that it holds."""
+        return len(self.places) + len(self.arms)
+
+    def __bool__(self) -> bool:
+        return bool(self.places)
+
+    def tell(self, arms: Sequence[int], values: Sequence[float]) -> None:
+        """Add measurements, after which the rules judge.
+
+        Parameters
+        ----------
+        arms, values
+            The arms that were measured, and their values; more is better.
+
+        Raises
+        ------
+        ProblemError
+            If one of them is no sequence, or they differ in length. `Engine.follow` refuses what an
+            engine cannot take in.
+        """
+        try:
+            measured, told = list(arms), list(values)
+            fit = len(measured) == len(told)
+        except TypeError:
+            fit = False
+        if not fit:
+            raise ProblemError(
+                "arms and values must be two sequences, one value for each arm; got "
+                f"{shown(arms)} and {shown(values)}"
+            )
+        self.places.append((len(self.arms), self.chosen, -1))
+        self.arms += measured
+        self.values += told
+
+    def ask(self, trial: int, n: int, waiting: Sequence[int]) -> None:
+        """Add a request for trials.
+
+        Parameters
+        ----------
+        trial
+            Number of the first one, from 0 on.
+        n
+            How many, at least 1.
+        waiting
+            Arms of other trials that are open.
+
+        Raises
+        ------
+        ProblemError
+            If a number is not whole or too small.
+        """
+        if not (type(trial) is type(n) is int and trial >= 0 < n):
+            trial, n = as_count(trial, "trial", 0), as_count(n, "n", 1)
+        self.places.append((len(self.arms), self.chosen, trial))
+        self.arms += waiting
+        self.values += [0.0] * len(waiting)
+        self.chosen += n
+
+    def ends(self) -> list[tuple[int, int, int]]:
+        """Where each step begins, and where the last one ends.
+
+        Returns
+        -------
+        list of tuple
+            Places in `arms` and among the choices, and the first trial or -1.
+        """
+        return [*self.places, (len(self.arms), self.chosen, -1)]
+
+    def __iter__(self) -> Iterator[Step]:
+        for (arm, choice, trial), (next_arm, next_choice, _) in pairwise(self.ends()):
+            part = slice(arm, next_arm)
+            yield Step(
+                tuple(self.arms[part]), tuple(self.values[part]), trial, next_choice - choice
+            )
+
+    def measured(self, question: Question) -> tuple[NDArray[np.int64], Vector]:
+        """Arms and values of all steps, checked.
+
+        Parameters
+        ----------
+        question
+            What the measurements are for.
+
+        Returns
+        -------
+        tuple
+            Arms and values of all steps, as arrays.
+
+        Raises
+        ------
+        ProblemError
+            If there are arms that the question has not, or values that are not finite or that its
+            noise model rules out.
+        """
+        try:
+            arms, values = np.array(self.arms), np.array(self.values)
+        except ValueError:  # rows of unequal length
+            raise ProblemError(
+                "arms and values must be numbers; got a sequence among them"
+            ) from None
+        K = question.K
+        if arms.size and (arms.dtype.kind not in "iu" or not 0 <= arms.min() <= arms.max() < K):
+            raise ProblemError(f"arms must be from 0 to {K - 1}; got {_extremes(arms)}")
+        if values.dtype.kind == "O":  # fractions and decimals are numbers, too
+            with suppress(TypeError, ValueError):
+                values = values.astype(np.float64)
+        numbers = values.ndim == 1 and values.dtype.kind in "biuf"
+        if arms.shape != values.shape or not numbers or not np.isfinite(values).all():
+            raise ProblemError("values must be finite numbers, one for each arm that was measured")
+        if question.reward_range is not None:
+            told = [value for step in self if step.n == 0 for value in step.values]
+            refuse_values(question, np.array(told, dtype=np.float64), np.ones(len(told)))
+        return arms.astype(np.int64, copy=False), values.astype(np.float64, copy=False)
+
+
+def _extremes(arms: NDArray[Any]) -> str:
+    return f"{arms.min()} to {arms.max()}" if arms.dtype.kind in "iu" else shown(arms.tolist())
+
 
 # Columns of Steps.places: where a step's arms and choices begin, and the first trial asked for.
 ARMS, CHOICES, TRIAL = range(3)
@@ -279,7 +448,7 @@ def _ask(engine: Engine, event: Step) -> list[int]:
     if not waiting:
         chosen.append(engine.propose(event.trial))
         waiting = chosen.copy()
-    elif engine.is_phased:
+    elif engine._rules.phased:
         engine.propose(event.trial)
     if len(chosen) == event.n:
         return chosen

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 import mislid.engine.compiled  # noqa: F401  (registers the stopping rules)
 from mislid._validation import Vector
 from mislid.algorithms.fixed import NoOptions
-from mislid.algorithms.registry import CompiledSampling, compile_sampling
-from mislid.engine.cost import first_arms
+from mislid.algorithms.registry import CompiledSampling
 from mislid.engine.loop import Rules
 from mislid.geometry.coordinates import coordinates
+from mislid.geometry.spanner import spanner
+from mislid.model import Model
 from mislid.question import Question
 from mislid.stopping.noise import NOISE_MODELS
-from mislid.stopping.registry import CompiledStopping, Setup, compile_stopping
-from mislid.stopping.rules import StoppingRule
+from mislid.stopping.registry import CompiledStopping
 from mislid.stopping.state import Setting, new_state
 
 # In the published runs every arm counts as measured so often at the start, and the tube is wider by
@@ -68,15 +68,6 @@ def patience(first: int, d: int, gamma: float) -> int:
     return max(5 * d, 10) if gamma > 1.0 else first
 
 
-def compile_rules(
-    algorithm: Any, stopping: StoppingRule, setup: Setup
-) -> tuple[CompiledSampling | None, CompiledStopping]:
-    """Both rules; no sampling rule where that is written in Python."""
-    sampling = compile_sampling(algorithm, setup)
-    estimates = sampling is None or sampling.estimates
-    return sampling, compile_stopping(stopping, setup._replace(estimates=estimates))
-
-
 def first_design(
     question: Question, basis: NDArray[np.int64], every_arm: bool, price: Vector | None
 ) -> NDArray[np.int64]:
@@ -84,7 +75,10 @@ def first_design(
     can = np.arange(question.K, dtype=np.int64)
     if price is not None:
         can = can[np.isfinite(price)]
-        basis = first_arms(question.model, basis, can)
+        if not np.isin(basis, can).all():  # some of the basis cannot be measured
+            able = Model(question.model.features[can], math.inf)
+            others = can[spanner(able)] if can.size > 1 else can
+            basis = np.unique(np.concatenate([basis[np.isin(basis, can)], others]))
     design = can if every_arm else basis
     if question.noise_model == "unknown":
         # Variances are to be estimated, and pairs proved by their own two arms.
@@ -98,7 +92,6 @@ def new_rules(
     setting: Setting,
     sampling: CompiledSampling | None,
     stopping: CompiledStopping,
-    *,
     gamma: float,
     patience: int,
     seed: SeedSequence,

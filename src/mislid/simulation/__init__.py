@@ -2,8 +2,7 @@
 
 from mislid.simulation import environments
 from mislid.simulation.environments import Bernoulli, Bounded, Environment, Gaussian, Table
-from mislid.simulation.identify import Identification
-from mislid.simulation.progress import Evidence, Progress
+from mislid.simulation.identify import Evidence, Identification, Progress
 
 __all__ = [
     "Bernoulli",

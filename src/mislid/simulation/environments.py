@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Matrix, Vector, as_array, as_noise, as_number, fill, frozen
+from mislid._validation import Matrix, Vector, as_arm, as_array, as_noise, as_number, fill, frozen
+from mislid.engine import loop
+from mislid.engine.loop import Source
 from mislid.errors import ProblemError
 from mislid.model import Instance, Model
 from mislid.question import parse_noise
@@ -22,8 +24,6 @@ from mislid.question import parse_noise
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Kind, parameters of every arm (K, 4) and table (n, K) of rewards.
-Source = tuple[str, Matrix, Matrix]
 # Standard deviations, a range, a noise model, or None for the instance's own noise.
 AssumedNoise = ArrayLike | tuple[float, float] | str | None
 
@@ -38,6 +38,8 @@ class Environment:
         Of the rewards of every arm (K,).
     noise
         A sub-Gaussian scale of them (K,).
+    reward_range
+        The least and the largest possible reward; None where there is none, or it is not known.
 
     Examples
     --------
@@ -55,6 +57,8 @@ class Environment:
     means: Vector
     noise: Vector
 
+    reward_range: ClassVar[tuple[float, float] | None] = None
+
     def __post_init__(self) -> None:
         """Environments of others may be given lists, and one noise for all arms."""
         means = _as_means(self.means)
@@ -64,17 +68,6 @@ class Environment:
     def K(self) -> int:
         """Number of arms."""
         return int(self.means.size)
-
-    @property
-    def reward_range(self) -> tuple[float, float] | None:
-        """The least and the largest possible reward; None where there is none, or it is not known.
-
-        Examples
-        --------
-        >>> Bounded([20.0, 35.0], low=0, high=100).reward_range, Gaussian([0, 1]).reward_range
-        ((0.0, 100.0), None)
-        """
-        return None
 
     def instance(
         self, model: Model, names: Iterable[str] | Iterable[int] | None = None
@@ -107,7 +100,7 @@ class Environment:
         return Instance(model, self.means, self.noise, names)
 
     def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
-        """Rewards of one arm, as the compiled loop draws them.
+        """Rewards of one arm; environments without a source override this.
 
         Parameters
         ----------
@@ -123,35 +116,36 @@ class Environment:
 
         Raises
         ------
-        IndexError
-            If there is no such arm; one below 0 counts from the last, as in arrays.
+        ProblemError
+            If there is no such arm.
 
         Examples
         --------
         >>> Bernoulli([0.0, 1.0]).sample(1, 3, np.random.default_rng(0)).tolist()
         [1.0, 1.0, 1.0]
         """
-        raise NotImplementedError(f"{type(self).__name__} must override sample")
+        source, rewards = self.source(), np.empty(size)
+        if source is None:
+            raise NotImplementedError(f"{type(self).__name__} must override sample")
+        loop.sample(source, as_arm(arm, "arm", self.K), generator, rewards)
+        return rewards
 
     def source(self) -> Source | None:
-        """What a compiled loop draws from. None: runs call `sample`, which is slower.
+        """The compiled source of rewards; None for environments whose runs call `sample`.
 
         Returns
         -------
-        tuple or None
-            A kind; what its distribution has as parameters, in the first columns of (K, 4); and a
-            table (n, K) of rewards, which is empty for kinds that have none.
+        Source or None
+            A kernel that draws a reward, and its data.
 
         Examples
         --------
-        >>> kind, parameters, table = Gaussian([0.2, 0.5], noise=2.0).source()
-        >>> kind, parameters[:, :2].tolist(), table.shape
-        ('gaussian', [[0.2, 2.0], [0.5, 2.0]], (0, 2))
+        >>> Gaussian([0.2, 0.5], noise=2.0).source().parameters[:, :2].tolist()
+        [[0.2, 2.0], [0.5, 2.0]]
         """
         return None
 
 
-@dataclass(frozen=True, eq=False, init=False)
 class Gaussian(Environment):
     """Normal rewards of given means (K,) and standard deviations, one for all arms or (K,).
 
@@ -172,16 +166,9 @@ class Gaussian(Environment):
         super().__init__(vector, as_noise(noise, vector.size))
 
     def source(self) -> Source:  # noqa: D102 - the base class has it
-        return _source("gaussian", self.means, self.noise)
-
-    def sample(  # noqa: D102 - the base class has it
-        self, arm: int, size: int, generator: np.random.Generator
-    ) -> Vector:
-        rewards: Vector = self.means[arm] + self.noise[arm] * generator.standard_normal(size)
-        return rewards
+        return _source(loop.draw_gaussian, self.means, self.noise)
 
 
-@dataclass(frozen=True, eq=False, init=False)
 class Bernoulli(Environment):
     """Rewards 1 with probability means (K,) and 0 otherwise.
 
@@ -200,34 +187,26 @@ class Bernoulli(Environment):
     mislid.errors.ProblemError: means must be probabilities from 0 to 1; got 1.5 at index 1
     """
 
+    reward_range = 0.0, 1.0
+
     def __init__(self, means: ArrayLike) -> None:
         vector = _as_means(means)
         _refuse(vector, (vector < 0.0) | (vector > 1.0), "probabilities from 0 to 1")
         super().__init__(vector, np.full(vector.size, 0.5))
 
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """0 and 1."""
-        return 0.0, 1.0
-
     def source(self) -> Source:  # noqa: D102 - the base class has it
-        return _source("bernoulli", self.means)
-
-    def sample(  # noqa: D102 - the base class has it
-        self, arm: int, size: int, generator: np.random.Generator
-    ) -> Vector:
-        rewards: Vector = (generator.random(size) < self.means[arm]).astype(np.float64)
-        return rewards
+        return _source(loop.draw_bernoulli, self.means)
 
 
-@dataclass(frozen=True, eq=False, init=False)
 class Bounded(Environment):
     """Rewards in [low, high] with given means (K,): Beta distributions, stretched.
 
     Noise is (high - low) / 2.
 
-    Attributes
+    Parameters
     ----------
+    means
+        Of the rewards of every arm (K,).
     low, high
         The ends of the range.
     concentration
@@ -245,16 +224,11 @@ class Bounded(Environment):
     [50.0, 50.0]
     """
 
-    low: float
-    high: float
+    reward_range: tuple[float, float]  # type: ignore[misc]  # of the instance
     concentration: float
 
     def __init__(
-        self,
-        means: ArrayLike,
-        low: float = 0.0,
-        high: float = 1.0,
-        concentration: float = 2.0,
+        self, means: ArrayLike, low: float = 0.0, high: float = 1.0, concentration: float = 2.0
     ) -> None:
         low = as_number(low, "low", low=-math.inf, high=math.inf)
         high = as_number(high, "high", low=low, high=math.inf, low_open=True)
@@ -263,31 +237,16 @@ class Bounded(Environment):
         _refuse(vector, outside, f"above low={low:g} and below high={high:g}")
         super().__init__(vector, np.full(vector.size, 0.5 * (high - low)))
         positive = as_number(concentration, "concentration", low=0, high=math.inf, low_open=True)
-        fill(self, low=low, high=high, concentration=positive)
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """Its ends."""
-        return self.low, self.high
+        fill(self, reward_range=(low, high), concentration=positive)
 
     def source(self) -> Source:  # noqa: D102 - the base class has it
-        # Shapes, the lowest reward and the range.
-        width = self.high - self.low
-        return _source("beta", *self._shapes(), np.full(self.K, self.low), np.full(self.K, width))
-
-    def _shapes(self) -> tuple[Vector, Vector]:
-        share = (self.means - self.low) / (self.high - self.low)
-        return self.concentration * share, self.concentration * (1.0 - share)
-
-    def sample(  # noqa: D102 - the base class has it
-        self, arm: int, size: int, generator: np.random.Generator
-    ) -> Vector:
-        first, second = self._shapes()
-        shares = generator.beta(first[arm], second[arm], size)
-        return self.low + (self.high - self.low) * shares
+        low, high = self.reward_range
+        share = (self.means - low) / (high - low)
+        shapes = self.concentration * share, self.concentration * (1.0 - share)
+        ends = np.full(self.K, low), np.full(self.K, high - low)
+        return _source(loop.draw_beta, *shapes, *ends)
 
 
-@dataclass(frozen=True, eq=False, init=False)
 class Table(Environment):
     """Observed rewards, drawn again with replacement.
 
@@ -314,8 +273,6 @@ class Table(Environment):
     """
 
     rewards: Matrix
-    low: float
-    high: float
 
     def __init__(
         self, rewards: ArrayLike, low: float | None = None, high: float | None = None
@@ -334,23 +291,10 @@ class Table(Environment):
                 f"rewards must differ somewhere, or low and high be given; got {top!r} everywhere"
             )
         super().__init__(frozen(seen.mean(axis=0)), np.full(K, 0.5 * (top - bottom)))
-        fill(self, rewards=frozen(seen), low=bottom, high=top)
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """Between them are all rewards that were possible."""
-        return self.low, self.high
+        fill(self, rewards=frozen(seen), reward_range=(bottom, top))
 
     def source(self) -> Source:  # noqa: D102 - the base class has it
-        kind, parameters, _ = _source("table", self.means)
-        return kind, parameters, self.rewards.copy()
-
-    def sample(  # noqa: D102 - the base class has it
-        self, arm: int, size: int, generator: np.random.Generator
-    ) -> Vector:
-        rows = (generator.random(size) * self.rewards.shape[0]).astype(np.int64)
-        rewards: Vector = self.rewards[rows, arm]
-        return rewards
+        return _source(loop.draw_row, table=self.rewards.copy())
 
 
 def as_instance(instance: Instance) -> Instance:
@@ -384,28 +328,21 @@ def as_environment(
             f"environment must have the instance's {instance.K} arms; got {environment.K}"
         )
     scale = 1e-9 * float(np.abs(instance.means).max())
-    too_noisy = environment.noise > instance.noise * (1.0 + 1e-9)
-    for wrong, rule, given, expected in (
-        (
-            np.abs(environment.means - instance.means) > scale,
-            "the instance's means",
-            environment.means,
-            instance.means,
-        ),
-        (
-            relied_on & too_noisy,
-            "at most the instance's noise",
-            environment.noise,
-            instance.noise,
-        ),
-    ):
-        if wrong.any():
-            k = int(np.argmax(wrong))
-            raise ProblemError(
-                f"environment must have {rule}; got {float(given[k])!r} for arm {k}, where the "
-                f"instance has {float(expected[k])!r}"
-            )
+    wrong = np.abs(environment.means - instance.means) > scale
+    _refuse_misfit(wrong, "the instance's means", environment.means, instance.means)
+    if relied_on:
+        wrong = environment.noise > instance.noise * (1.0 + 1e-9)
+        _refuse_misfit(wrong, "at most the instance's noise", environment.noise, instance.noise)
     return environment
+
+
+def _refuse_misfit(wrong: Any, rule: str, given: Vector, expected: Vector) -> None:
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise ProblemError(
+            f"environment must have {rule}; got {float(given[k])!r} for arm {k}, where the "
+            f"instance has {float(expected[k])!r}"
+        )
 
 
 def as_assumed(
@@ -464,9 +401,10 @@ def _refuse(means: Vector, wrong: Any, allowed: str) -> None:
         raise ProblemError(f"means must be {allowed}; got {float(means[k])!r} at index {k}")
 
 
-def _source(kind: str, *columns: Vector) -> Source:
-    # Writable copies, as compiled code wants them.
-    parameters = np.zeros((columns[0].size, 4))
+def _source(draw: Any, *columns: Vector, table: Matrix | None = None) -> Source:
+    K = columns[0].size if table is None else table.shape[1]
+    parameters = np.zeros((K, 4))
     for column, values in enumerate(columns):
         parameters[:, column] = values
-    return kind, parameters, np.zeros((0, columns[0].size))
+    empty = np.zeros((0, K))
+    return Source(draw=draw.address, parameters=parameters, table=empty if table is None else table)

@@ -107,7 +107,7 @@ def finished_rows(
             waiting.remove(future)
             yield row
     except BrokenExecutor as problem:
-        raise _lost_worker(problem) from None
+        raise _lost_worker(problem.__cause__) from None
     finally:
         if waiting and kill:
             executor.shutdown(kill_workers=True)  # type: ignore[call-arg]  # loky's own
@@ -141,14 +141,14 @@ def _row_of(future: Future[Row]) -> Row:
         raise MislidError("the executor cancelled a run before it was finished") from None
     except Exception as problem:
         if distributed is not None and isinstance(problem, distributed.KilledWorker):
-            raise _lost_worker(problem) from None
+            raise BrokenExecutor from None
         raise
 
 
-def _lost_worker(problem: Exception) -> MislidError:
-    if problem.__cause__ is None:
+def _lost_worker(cause: BaseException | None) -> MislidError:
+    if cause is None:
         return MislidError("a worker process ended before its run did, perhaps for lack of memory")
-    return MislidError(f"a worker process could not go on: {_last_line(problem.__cause__)}")
+    return MislidError(f"a worker process could not go on: {_last_line(cause)}")
 
 
 def _last_line(problem: BaseException) -> str:

@@ -1,26 +1,26 @@
-"""One identification: from an instance to its m best arms."""
+"""A simulated identification: from an instance to its m best arms."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.random import Generator, SeedSequence
+from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from mislid._formatting import as_frame, facts, shown
 from mislid._validation import Matrix, Vector, as_costs, as_count, as_seed
 from mislid.algorithms import Algorithm
 from mislid.engine import Engine, SamplingProtocol, StoppingProtocol, Verdict
-from mislid.engine.engine import EXHAUSTED, RUNNING, STOPPED
+from mislid.engine.loop import EXHAUSTED, RUNNING, STOPPED
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
 from mislid.simulation.environments import AssumedNoise, Environment, as_assumed, as_instance
-from mislid.simulation.progress import Callback, Evidence, Progress, Schedule
 from mislid.stopping.intervals import bounded_intervals, mean_intervals, unknown_intervals
 from mislid.stopping.spread import spread_of
 
@@ -31,6 +31,67 @@ STOPPED_RUN, EXHAUSTED_RUN, INTERRUPTED = "stopped", "budget exhausted", "interr
 STATUS = {STOPPED: STOPPED_RUN, EXHAUSTED: EXHAUSTED_RUN}
 # Measurements between two looks at the keyboard.
 PAUSE = 20_000
+# Calls of a callback are this factor apart in samples, unless `every` says otherwise.
+GROWTH = 1.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Progress:
+    """How far a run has come: a copy, which the run does not change any more.
+
+    Attributes
+    ----------
+    samples, counts
+        Measurements in all, and of every arm (K,).
+    means
+        Empirical means (K,), 0 where nothing was measured.
+    answer
+        The m arms that seem best, best first; None before they can be estimated, and without an
+        answer where a rival algorithm stops by its own test.
+    statistic, threshold, pair
+        Of the last stopping test: the evidence that the answer is right, what it must reach, and
+        the pair (challenger, incumbent) that is hardest to tell apart. Not a number, and None,
+        before the first test and where a rival algorithm stops by its own.
+    finished
+        Whether this is the last call.
+    """
+
+    samples: int
+    counts: NDArray[np.int64]
+    means: Vector
+    answer: tuple[int, ...] | None
+    statistic: float
+    threshold: float
+    pair: tuple[int, int] | None
+    finished: bool
+
+    @property
+    def evidence(self) -> float:
+        """The statistic as a share of the threshold: a run stops when it reaches 1."""
+        return self.statistic / self.threshold
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The stopping test that decided.
+
+    Attributes
+    ----------
+    rule, proven
+        The stopping rule, and whether its error rate is proved.
+    pair, statistic, threshold
+        The (challenger, incumbent) that was hardest to tell apart, the evidence for it, and what
+        that had to reach.
+    """
+
+    rule: str
+    proven: bool
+    statistic: float
+    threshold: float
+    pair: tuple[int, int] | None
+
+
+Callback = Callable[[Progress], object]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,8 +300,11 @@ def identify(
         # The paper's bound M on the means is the true one, as in its runs.
         mean_bound=float(np.max(np.abs(instance.means))),
     )
-    budget = _as_limit(max_samples, "max_samples") or int(np.iinfo(np.int64).max)
-    step = _as_limit(every, "every")
+    budget = int(np.iinfo(np.int64).max)
+    if max_samples is not None:
+        budget = as_count(max_samples, "max_samples", 1)
+    if every is not None:
+        every = as_count(every, "every", 1)
     if callback is None and every is not None:
         raise ProblemError(f"every needs a callback to call; got every={every} and no callback")
     if callback is not None and not callable(callback):
@@ -252,38 +316,32 @@ def identify(
     )
     run = Run(engine, source, root)
     start = time.perf_counter()
-    status = run.go(budget, callback, step)
+    status = run.go(budget, callback, every)
     found = run.outcome(status, instance, time.perf_counter() - start)
     return found if prices is None else replace(found, cost=float(found.counts @ prices))
 
 
-def _as_limit(value: int | None, name: str) -> int | None:
-    return None if value is None else as_count(value, name, 1)
-
-
 class Run:
-    """An engine, and where its rewards come from."""
+    """A simulated run: an engine, and where its rewards come from."""
 
     def __init__(self, engine: Engine, environment: Environment, root: SeedSequence) -> None:
         self.engine, self.environment = engine, environment
         rewards = SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 0))
         self.generator = np.random.default_rng(rewards)
+        self.source = environment.source() if engine.is_compiled else None
         rule = engine.algorithm
         self.own = bool(getattr(rule, "own_test", False)) and engine.stopping.name == "heuristic"
 
     def go(self, budget: int, callback: Callback | None = None, every: int | None = None) -> str:
         """Run to an answer or to the end of the budget; Ctrl-C ends it between two pauses."""
         engine = self.engine
-        schedule = None if callback is None else Schedule(every, len(engine.design))
-        compiled = engine.is_compiled and self.environment.source() is not None
-        advance = self._advance if compiled else self._step
         try:
             while True:
                 due, code = budget, RUNNING
-                if schedule is not None:
-                    due = schedule.after(engine.samples)
+                if callback is not None:
+                    due = _next_call(engine.samples, every, len(engine.design))
                 while code == RUNNING and engine.samples < due:
-                    code = advance(budget, min(PAUSE, due - engine.samples))
+                    code = self.advance(budget, min(PAUSE, due - engine.samples))
                 if callback is not None:
                     callback(self._progress(code))
                 if code != RUNNING:
@@ -291,53 +349,63 @@ class Run:
         except KeyboardInterrupt:
             return INTERRUPTED
 
-    def _advance(self, budget: int, pause: int) -> int:
-        source = self.environment.source()
-        if source is None:
-            raise TypeError(f"{type(self.environment).__name__} has no compiled source of rewards")
-        return self.engine.advance(source, self.generator, budget, pause, self.own)
+    def advance(self, budget: int, pause: int) -> int:
+        """Go on until an answer, `budget` measurements in all, or `pause` more of them."""
+        if self.source is None:
+            return self.step(budget, pause)
+        return self.engine.advance(self.source, self.generator, budget, pause, self.own)
 
-    def _step(self, budget: int, pause: int) -> int:
-        return advance_in_python(
-            self.engine, self.environment, self.generator, budget, pause, self.own
-        )
+    def step(self, budget: int, pause: int) -> int:
+        """`advance` in Python, for rules and environments that are written in it."""
+        engine, own = self.engine, self.own
+        until, judged = engine.samples + pause, engine.last_judged
+        while True:
+            samples = engine.samples
+            planned = samples < len(engine.design)
+            # After a pause the data have been judged: once more could change the last bits.
+            if not (planned or own or engine.is_midround or judged == samples):
+                judged = samples
+                if engine.judge().decided:
+                    return STOPPED
+            if samples >= budget:
+                return EXHAUSTED
+            if samples >= until:
+                return RUNNING
+            arm = int(engine.design[samples]) if planned else engine.propose()
+            engine.observe(arm, float(self.environment.sample(arm, 1, self.generator)[0]))
+            if own and not planned and engine.own_test():
+                return STOPPED
 
     def _answer(self) -> tuple[int, ...]:
         if self.own:
             return self.engine.best_measured
         return self.engine.verdict.answer or self.engine.incumbents
 
-    def _seems_best(self, code: int) -> tuple[int, ...] | None:
-        """The answer, or what is ahead without one; a rule with its own test says so at the end."""
-        engine = self.engine
-        if not self.own:
-            return self._answer() if engine.is_estimated else None
-        if code == EXHAUSTED and not engine.is_estimated:
-            best = np.argsort(-engine.means, kind="stable")[: engine.question.m]
-            return tuple(int(arm) for arm in best)
-        return None if code == RUNNING else self._answer()
-
     def _progress(self, code: int) -> Progress:
         engine = self.engine
         verdict = Verdict(False) if self.own else engine.verdict
+        known = code == STOPPED if self.own else engine.is_estimated
         return Progress(
             samples=engine.samples,
             counts=engine.counts,
             means=engine.means,
-            answer=self._seems_best(code),
+            answer=self._answer() if known else None,
             statistic=verdict.statistic,
             threshold=verdict.threshold,
             pair=verdict.pair,
-            tested=0 if self.own else engine.last_test,
             finished=code != RUNNING,
         )
 
     def outcome(self, status: str, instance: Instance, seconds: float) -> Identification:
-        """What came of it."""
+        """The outcome of the run, judged by the true means."""
         engine, means = self.engine, instance.means
-        answer, correct = None, None
+        answer, correct, evidence = None, None, None
         if status == STOPPED_RUN:
             answer = self._answer()
+            if not self.own:
+                rule, last = engine.stopping, engine.verdict
+                found = last.statistic, last.threshold, last.pair
+                evidence = Evidence(rule.name, rule.guaranteed, *found)
             chosen = np.array(answer)
             outside = np.delete(means, chosen)
             correct = bool(np.max(outside) <= np.min(means[chosen]) + engine.question.tolerance)
@@ -348,7 +416,7 @@ class Run:
             means=engine.means,
             status=status,
             correct=correct,
-            certificate=self._evidence() if answer is not None and not self.own else None,
+            certificate=evidence,
             seconds=seconds,
             unsolved=engine.unsolved,
             question=engine.question,
@@ -356,49 +424,13 @@ class Run:
             settled=engine.settled(),
         )
 
-    def _evidence(self) -> Evidence:
-        engine, verdict = self.engine, self.engine.verdict
-        return Evidence(
-            rule=engine.stopping.name,
-            proven=engine.stopping.guaranteed,
-            statistic=verdict.statistic,
-            threshold=verdict.threshold,
-            pair=verdict.pair,
-            model=engine.question.model,
-            means=engine.means,
-            weights=engine.weights,
-            incumbents=tuple(sorted(self._answer())),
-            tolerance=engine.question.tolerance,
-        )
 
+def _next_call(samples: int, every: int | None, first: int) -> int:
+    """The number of samples, above the present one, at which a callback is due.
 
-def advance_in_python(
-    engine: Engine,
-    environment: Environment,
-    generator: Generator,
-    budget: int,
-    pause: int,
-    own: bool = False,
-) -> int:
-    """Go on until an answer, `budget` measurements in all, or `pause` more of them.
-
-    `own` puts the sampling rule's own test in the place of the stopping rule. Says RUNNING, STOPPED
-    or EXHAUSTED, as `Engine.advance` does.
+    >>> [_next_call(samples, None, 12) for samples in (0, 12, 100)], _next_call(120, 50, 12)
+    ([12, 13, 105], 150)
     """
-    until, judged, draw = engine.samples + pause, engine.last_judged, environment.sample
-    while True:
-        samples = engine.samples
-        planned = samples < len(engine.design)
-        # After a pause the data have been judged: once more could change the last bits.
-        if not (planned or own or engine.is_midround or judged == samples):
-            judged = samples
-            if engine.judge().decided:
-                return STOPPED
-        if samples >= budget:
-            return EXHAUSTED
-        if samples >= until:
-            return RUNNING
-        arm = int(engine.design[samples]) if planned else engine.propose()
-        engine.observe(arm, float(draw(arm, 1, generator)[0]))
-        if own and not planned and engine.own_test():
-            return STOPPED
+    if every is not None:
+        return (samples // every + 1) * every
+    return max(first, samples + 1, math.ceil(GROWTH * samples))

@@ -1,21 +1,34 @@
-"""One run of many: a function of the question, the seed and the run's number alone."""
+"""One run of many, and finished runs on disk.
+
+A run is a function of the question, the seed and the run's number alone. In a directory,
+settings.json has what rows depend on, and runs.csv gets each row in one write as it finishes: a
+killed replication loses none that had finished, and the same call resumes it. A last line that a
+crash left half-written is dropped.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
+import math
+import os
 import platform
 import time
 import types
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 import mislid
+from mislid.errors import FileFormatError, ProblemError
+from mislid.io import alone_in, as_path, write_whole
 from mislid.model import Instance
 
 if TYPE_CHECKING:
@@ -86,9 +99,10 @@ class Job:
 
     def settings(self, runs: int) -> dict[str, Any]:
         """Everything that rows depend on, with versions, as values of JSON."""
-        model = self.instance.model
+        instance, model = self.instance, self.instance.model
+        numbers = [model.features, model.misspecification, instance.means, instance.noise]
         return {
-            "instance": digest(self.instance),
+            "instance": _digest(json.dumps(_plain(numbers)).encode()),
             "K": model.K,
             "d": model.d,
             "misspecification": _plain(model.misspecification),
@@ -117,51 +131,150 @@ def measure(job: Job, run: int) -> Row:
     return job.row(run)
 
 
-def digest(value: Any) -> str:
-    """A short hash of an instance, a record or a composed object, by the numbers in it."""
-    parts = hashlib.sha256()
-    _feed(parts, value)
-    return parts.hexdigest()[:16]
-
-
-def _feed(parts: Any, value: Any) -> None:
-    if isinstance(value, Instance):
-        model = value.model
-        _feed(parts, [model.features, model.misspecification, value.means, value.noise])
-    elif isinstance(value, np.ndarray):
-        parts.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
-    elif dataclasses.is_dataclass(value):
-        names = [part.name for part in dataclasses.fields(value)]
-        parts.update(type(value).__qualname__.encode())
-        _feed(parts, [getattr(value, name) for name in names])
-    elif isinstance(value, (list, tuple)):
-        for entry in value:
-            _feed(parts, entry)
-    elif isinstance(value, dict):
-        _feed(parts, sorted(value.items()))
-    elif isinstance(value, types.FunctionType):
-        parts.update(f"{value.__module__}.{value.__qualname__}".encode())
-    elif " at 0x" in repr(value):
-        # The text is an address, which differs between processes.
-        parts.update(type(value).__qualname__.encode())
-        _feed(parts, getattr(value, "__dict__", {}))
-    else:
-        parts.update(repr(value).encode())
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _plain(value: Any) -> Any:
-    """A value of JSON; a composed object becomes its text, or a digest where that says too little.
+    """A value of JSON: an array becomes a digest, an object its class and attributes.
 
-    >>> _plain(np.float64(0.5)), _plain(float("inf"))
-    (0.5, 'inf')
+    >>> _plain(np.float64(0.5)), _plain(float("inf")), _plain({"widths": (1, 2)})
+    (0.5, 'inf', {'widths': [1, 2]})
     """
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return f"array {_digest(f'{value.dtype}{value.shape}'.encode() + value.tobytes())}"
+    if isinstance(value, types.FunctionType):
+        return f"{value.__module__}.{value.__qualname__}"
+    kind = type(value).__qualname__
+    if hasattr(value, "__dict__"):
+        return {kind: _plain(vars(value))}
+    if dataclasses.is_dataclass(value):  # with slots
+        names = [one.name for one in dataclasses.fields(value)]
+        return {kind: {name: _plain(getattr(value, name)) for name in names}}
+    # The text of some objects is an address, which differs between processes.
+    return kind if " at 0x" in repr(value) else repr(value)
+
+
+SETTINGS, RUNS = "settings.json", "runs.csv"
+HEADING = ",".join(Row._fields)
+# These may differ when a replication is resumed: more runs, another interpreter.
+_FREE = {"runs", "python"}
+
+
+class Ledger:
+    """The finished runs of one replication, in a directory."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / RUNS
+        self.rows = _read_rows(self._file)
+
+    def add(self, row: Row) -> None:
+        """Append a row, in one write."""
+        self.rows[row.run] = row
+        with self._file.open("ab", buffering=0) as file:
+            file.write(f"{_line(row)}\n".encode())
+
+    def sort(self) -> None:
+        """Write all rows in their order."""
+        lines = [HEADING, *(_line(row) for row in sorted(self.rows.values()))]
+        write_whole(self._file, ("\n".join(lines) + "\n").encode())
+
+
+@contextlib.contextmanager
+def open_ledger(output: str | os.PathLike[str], settings: dict[str, Any]) -> Iterator[Ledger]:
+    """Lock a directory, and read the rows of earlier runs of the same settings."""
+    folder = as_path(output, "output")
     try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError):
-        text = repr(value)
-        vague = "array(" in text or " at 0x" in text
-        return f"{type(value).__name__} {digest(value)}" if vague else text
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise ProblemError(
+            f"output must be a directory that can be made; got {str(folder)!r} ({problem.strerror})"
+        ) from None
+    in_use = ProblemError(
+        f"output must not be in use; got {str(folder)!r}, which another process is filling"
+    )
+    with alone_in(folder, in_use):
+        ledger, place = Ledger(folder), folder / SETTINGS
+        if place.exists() or ledger.rows:
+            earlier = _read_settings(place)
+            if ledger.rows:
+                _refuse_others(folder, earlier, settings, max(ledger.rows))
+        write_whole(place, (json.dumps(settings, indent=2) + "\n").encode())
+        ledger.sort()
+        try:
+            yield ledger
+        finally:
+            ledger.sort()
+
+
+def _refuse_others(
+    folder: Path, earlier: dict[str, Any], settings: dict[str, Any], last: int
+) -> None:
+    for key in sorted((earlier.keys() | settings.keys()) - _FREE):
+        was, now = earlier.get(key), settings.get(key)
+        if was != now:
+            raise ProblemError(
+                "output must be a new directory or one of the same settings; got "
+                f"{str(folder)!r}, where {key} was {json.dumps(was)} and now is {json.dumps(now)}"
+            )
+    if last >= settings["runs"]:
+        raise ProblemError(
+            f"runs must be at least {last + 1}, as many as {str(folder)!r} has begun; "
+            f"got {settings['runs']}"
+        )
+
+
+def _read_settings(place: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or "options" not in found:
+        raise FileFormatError(f"{str(place)!r} must be the settings of earlier runs; it is not")
+    return found
+
+
+def _line(row: Row) -> str:
+    """A row as a line of runs.csv.
+
+    >>> _line(Row(3, 120, None, "budget exhausted", 0.25))
+    '3,120,,budget exhausted,0.25'
+    """
+    return ",".join("" if value is None else str(value) for value in row)
+
+
+def _read_rows(place: Path) -> dict[int, Row]:
+    """Rows by run; a repeated run counts as it was written last."""
+    try:
+        *lines, _half_written = place.read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as problem:
+        raise FileFormatError(
+            f"{str(place)!r} must be a text file that can be read ({problem})"
+        ) from None
+    if lines and lines[0] != HEADING:
+        raise FileFormatError(f"{str(place)!r} must begin with {HEADING!r}; got {lines[0]!r}")
+    found: dict[int, Row] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            run, samples, correct, status, seconds = line.split(",")
+            answer = {"True": True, "False": False, "": None}[correct]
+            found[int(run)] = Row(int(run), int(samples), answer, status, float(seconds))
+        except (ValueError, KeyError):
+            raise FileFormatError(
+                f"{str(place)!r} must hold finished runs; got {line!r} in line {number}"
+            ) from None
+    return found

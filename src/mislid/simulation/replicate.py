@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -16,8 +16,7 @@ from mislid.errors import Interrupted, MissingPackageError, ProblemError
 from mislid.model import Instance
 from mislid.simulation.environments import as_instance
 from mislid.simulation.executors import as_executor, finished_rows
-from mislid.simulation.job import INTERRUPTED, Job, Row
-from mislid.simulation.ledger import Ledger
+from mislid.simulation.job import INTERRUPTED, Job, Row, open_ledger
 
 # Their rows are kept in memory.
 MOST_RUNS = 10**7
@@ -103,18 +102,9 @@ def replicate(
     """
     missing = {"what": "replicate", "instead": "`mislid run` does the same"}
     require_pandas(**missing)  # before hours of work
-    rows = replicate_rows(
-        instance,
-        m,
-        runs=runs,
-        seed=seed,
-        jobs=jobs,
-        client=client,
-        executor=executor,
-        output=output,
-        progress=progress,
-        **options,
-    )
+    workers: dict[str, Any] = {"jobs": jobs, "client": client, "executor": executor}
+    kept: dict[str, Any] = {"output": output, "progress": progress}
+    rows = replicate_rows(instance, m, runs=runs, seed=seed, **workers, **kept, **options)
     return as_frame(rows, Row._fields, **missing).astype({"correct": "boolean"})
 
 
@@ -138,8 +128,8 @@ def replicate_rows(
     with contextlib.ExitStack() as stack:
         ledger = None
         if output is not None:
-            ledger = stack.enter_context(Ledger(output, job.settings(runs)).opened())
-        found = {row.run: row for row in (ledger.rows if ledger else ())}
+            ledger = stack.enter_context(open_ledger(output, job.settings(runs)))
+        found = {} if ledger is None else ledger.rows
         missing = [run for run in range(runs) if run not in found] if found else range(runs)
         try:
             if missing:
@@ -243,12 +233,12 @@ def summarise(rows: Sequence[Row]) -> Summary:
     if not rows:
         raise ProblemError("rows must hold at least one finished run; got none")
     runs = len(rows)
-    mean = math.fsum(row.samples for row in rows) / runs
+    samples = [row.samples for row in rows]
     return Summary(
         runs=runs,
-        mean_samples=mean,
-        std_samples=math.sqrt(math.fsum((row.samples - mean) ** 2 for row in rows) / runs),
+        mean_samples=statistics.fmean(samples),
+        std_samples=statistics.pstdev(samples),
         error_rate=sum(row.correct is False for row in rows) / runs,
         unanswered=sum(row.correct is None for row in rows) / runs,
-        mean_seconds=math.fsum(row.seconds for row in rows) / runs,
+        mean_seconds=statistics.fmean(row.seconds for row in rows),
     )

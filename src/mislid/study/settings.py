@@ -466,8 +466,7 @@ def _check_rules(
     algorithm: Any, stopping: Any, question: Question, cost: tuple[float, ...] | None
 ) -> None:
     from mislid.algorithms import as_algorithm
-    from mislid.engine.cost import as_cost
-    from mislid.engine.noise import refuse_unfit_rules
+    from mislid.engine.checks import as_cost, refuse_unfit_rules
     from mislid.stopping.rules import as_stopping_rule
 
     rule = as_algorithm(algorithm)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from mislid import Instance, Model
-from mislid.engine.loop import DRAWS, as_source
 from mislid.errors import ProblemError
 from mislid.simulation.environments import (
     Bernoulli,
@@ -60,13 +59,10 @@ def test_a_generator_gives_the_same_rewards_again_and_after_a_pickle(environment
     np.testing.assert_array_equal(rewards(pickle.loads(pickle.dumps(environment))), expected)
 
 
-def test_samples_are_what_the_compiled_loop_draws(environment):
-    kind = environment.source()[0]
-    source = as_source(environment.source(), environment.K)
-    for arm in range(environment.K):
-        first, second = np.random.default_rng(7), np.random.default_rng(7)
-        drawn = [DRAWS[kind](source, arm, first) for _ in range(200)]
-        np.testing.assert_array_equal(environment.sample(arm, 200, second), drawn)
+def test_rewards_of_an_arm_that_is_not_there_are_refused(environment, rng):
+    for arm in (-1, environment.K):
+        with pytest.raises(ProblemError, match="arm must be"):
+            environment.sample(arm, 1, rng)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from numpy.random import SeedSequence
 
 from helpers.small import PAIRINGS, SMALL, Small
 from mislid.engine import Engine
-from mislid.engine.engine import RUNNING, STOPPED
+from mislid.engine.loop import RUNNING, STOPPED
 from mislid.question import Question
 from mislid.simulation.environments import as_environment
-from mislid.simulation.identify import STATUS, Run, advance_in_python, identify
+from mislid.simulation.identify import STATUS, Run, identify
 
 BUDGET = 300
 
@@ -27,7 +27,7 @@ def new_run(small: Small, algorithm: str, stopping: str, seed: int) -> Run:
 def step_by_step(run: Run, pause: int = BUDGET + 1) -> int:
     code = RUNNING
     while code == RUNNING:
-        code = advance_in_python(run.engine, run.environment, run.generator, BUDGET, pause, run.own)
+        code = run.step(BUDGET, pause)
     return code
 
 

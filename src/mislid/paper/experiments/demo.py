@@ -15,8 +15,7 @@ import numpy as np
 
 from mislid.geometry.time import CharacteristicTime, characteristic_time
 from mislid.model import Instance, Model
-from mislid.simulation.identify import INTERRUPTED, Identification, identify
-from mislid.simulation.progress import Progress
+from mislid.simulation.identify import INTERRUPTED, Identification, Progress, identify
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""Checks of values and rules against the noise model."""
+"""Checks of measurements, costs and rules against a question."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Vector, as_number, as_vector
+from mislid._validation import Vector, as_costs, as_number, as_vector
 from mislid.errors import ProblemError
 from mislid.stopping.noise import UNDECLARED
 
@@ -96,3 +96,21 @@ def refuse_unfit_rules(algorithm: Any, stopping: Any) -> None:
             f"algorithm must not be {type(rule).__name__} where the noise is unknown: its "
             "regression needs the standard deviation"
         )
+
+
+def as_cost(question: Question, algorithm: Any, cost: ArrayLike) -> Vector:
+    """Costs (K,), infinite where nothing can be measured; refuses rules that do not read them.
+
+    They are divided by the least one, so that their unit means nothing.
+    """
+    given = as_costs(cost, question.K, allow_inf=True)
+    finite = given[np.isfinite(given)]
+    if not finite.size:
+        raise ProblemError("cost must be finite for an arm: nothing else can be measured")
+    if np.any(finite != finite[0]) and not getattr(algorithm, "reads_costs", False):
+        raise ProblemError(
+            "cost must be the same for all arms with an algorithm that does not look at it; got "
+            f"{float(finite.min()):g} to {float(finite.max()):g} and "
+            f"{getattr(algorithm, 'name', type(algorithm).__name__)!r}. 'mislid' does"
+        )
+    return given / finite.min()
