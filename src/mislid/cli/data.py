@@ -6,12 +6,12 @@ import click
 
 from mislid.cli.options import data_option, quiet_option
 
-NAMES = ("instances", "published", "lastfm", "epilepsy")
+NAMES = ("instances", "lastfm", "epilepsy")
 
 
 @click.group("data")
 def command() -> None:
-    """Fetch the paper's data (instances, published, lastfm, epilepsy), and show where they are."""
+    """Fetch the paper's data (instances, lastfm, epilepsy), and show where they are."""
 
 
 @command.command("fetch")
@@ -21,7 +21,7 @@ def command() -> None:
 @data_option
 @quiet_option
 def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None:
-    """Download and check the files of NAME (instances, published, lastfm, epilepsy or all), and
+    """Download and check the files of NAME (instances, lastfm, epilepsy or all), and
     print where they are. Files that are there and right stay as they are.
     """
     from mislid.paper.datasets import CATALOGUE, fetch

@@ -16,7 +16,7 @@ from mislid.cli.options import (
     quiet_option,
     worker_options,
 )
-from mislid.errors import MissingDataError, ProblemError
+from mislid.errors import MissingDataError
 
 if TYPE_CHECKING:
     from mislid.paper.experiments import Case, Method, Result
@@ -39,28 +39,22 @@ NAMES = ("A", "B", "C", "D", "E")
     default="mislid-reproduce",
     show_default=True,
 )
-@click.option(
-    "--page", metavar="FILE.md", type=click.Path(dir_okay=False), help="Also write one page of all."
-)
 @quiet_option
 def command(
     name: str,
     output: str,
-    page: str | None,
     jobs: int,
     dask: str | None,
     quiet: bool,
     **options: Any,
 ) -> int:
     """Run an experiment of the paper again, or all, and print tables with the published numbers
-    beside ours. OUTPUT/A, and so on, gets settings.json, runs.csv, table.md, report.md, figure.png
-    and figure.svg. Without data, A, B and C are drawn by the paper's recipe.
+    beside ours. OUTPUT/A, and so on, gets settings.json, runs.csv, report.md, figure.png and
+    figure.svg. Without data, A, B and C are drawn by the paper's recipe.
     """
-    if page is not None and Path(page).suffix != ".md":
-        raise ProblemError(f"page must end in .md; got {page!r}")
-    from mislid.paper.experiments.report import table_text, write_page
+    from mislid.paper.experiments.report import table_text
 
-    results, status = [], 0
+    status = 0
     with cluster(dask, jobs) as client:
         for chosen in NAMES if name == "all" else [name]:
             folder = Path(output) / chosen
@@ -73,10 +67,6 @@ def command(
                 continue
             _write(result)
             click.echo(f"{table_text(result)}\nReport: {folder / 'report.md'}\n")
-            results.append(result)
-    if page is not None and results:
-        write_page(results, Path(page))
-        click.echo(f"Page: {page}")
     return status
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import pickle
@@ -86,21 +85,6 @@ def archive_member(contents: Sequence[bytes], name: str) -> bytes:
     raise FileFormatError(f"the archive must hold one file {name}; it does not")
 
 
-def run_table(contents: Sequence[bytes], labels: Sequence[tuple[str, str]]) -> bytes:
-    """Join result files, each of one experiment and method, to runs.csv with a line per run."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(["experiment", "method", "samples", "error", "seconds"])
-    for content, label in zip(contents, labels, strict=True):
-        try:
-            for row in csv.DictReader(io.StringIO(content.decode(), newline="")):
-                seconds = round(float(row["running time"]), 3)
-                writer.writerow([*label, int(row["complexity"]), int(row["regret"]), seconds])
-        except (KeyError, TypeError, ValueError, csv.Error) as problem:
-            raise FileFormatError(f"the results of {label} cannot be read: {problem}") from None
-    return text.getvalue().encode()
-
-
 class Download(NamedTuple):
     """A file on the web, and its name while it is kept here.
 
@@ -182,7 +166,7 @@ class Collection:
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
         ...     [name for name, each in CATALOGUE.items() if not each.is_complete(Path(folder))]
-        ['instances', 'published', 'lastfm', 'epilepsy']
+        ['instances', 'lastfm', 'epilepsy']
         """
         return all(file.is_right(folder) for file in self.files)
 
@@ -204,39 +188,6 @@ def _instance(name: str, checksum: str, pickled: str, data: str, bonus: float = 
         instance_digest,
     )
 
-
-def _results(experiment: str, method: str, folder: str, file: str) -> tuple[str, str, Download]:
-    url = _PAPER + quote(f"results/Experiment{folder}/method={file}.csv")
-    return experiment, method, Download(url, f"{experiment} {method}.csv")
-
-
-def _settings(declared: str) -> str:
-    return f"_beta_linear=heuristic_delta=0.05_c={declared}_sigma=1.0"
-
-
-# In the order of runs.csv. The default optimism of C is the same file as B with misspecification 1.
-_RESULTS = (
-    *(
-        _results(f"A_eps{eps}", method, f"A_c={eps}", method + _settings(f"{eps}.0"))
-        for eps in (0, 5)
-        for method in ("LinGapE", "MisLid", "LUCB")
-    ),
-    _results("D", "LinGapE", "D", "LinGapE" + _settings("0.02")),
-    _results("D", "MisLid", "D_tricks", "MisLid(default)" + _settings("0.02")),
-    _results("D", "LUCB", "D_AdaHedge", "LUCB" + _settings("0.02")),
-    _results("E", "LinGapE", "E", "LinGapE" + _settings("0.206")),
-    _results("E", "MisLid", "E_AdaHedge", "MisLid" + _settings("0.206")),
-    _results("E", "LUCB", "E", "LUCB" + _settings("0.206")),
-    _results("B", "MisLid eps=0.5", "B_c=0.5_c_data=1", "MisLid" + _settings("0.5")),
-    _results("B", "MisLid eps=1", "C", "MisLid(misspecified)_"),
-    _results("B", "MisLid eps=2", "B", "MisLid(eps=2)_"),
-    _results("C", "MisLid misspecified", "C", "MisLid(misspecified)_"),
-    _results(
-        "C", "MisLid aggressive", "C_gain_type=aggressive_misspecified", "MisLid" + _settings("1.0")
-    ),
-    _results("C", "MisLid empirical", "C", "MisLid(empirical)_"),
-    _results("D", "MisLid tricks AdaHedge", "D_AdaHedge", "MisLid" + _settings("0.02")),
-)
 
 _PICKLED_A = "cdfcc606742c3c62901c8495ba59ab7c155b1c66f9984980280f0f0cbe448c30"
 _INSTANCES = (
@@ -282,23 +233,6 @@ CATALOGUE = {
             "MIT; E derives from Last.fm data, CC BY-SA 4.0",
             _PAPER_CITATION,
             _INSTANCES,
-        ),
-        Collection(
-            "published",
-            "the published runs: experiment, method, samples, error, seconds",
-            "MIT",
-            _PAPER_CITATION,
-            (
-                DataFile(
-                    "published/runs.csv",
-                    "fdaad5ca0b3d4b9fcff9225553b5ae6db5ceb1b4afdd0dc08d85f86c47b1f3eb",
-                    tuple(download for _, _, download in _RESULTS),
-                    partial(
-                        run_table,
-                        labels=tuple((experiment, method) for experiment, method, _ in _RESULTS),
-                    ),
-                ),
-            ),
         ),
         Collection(
             "lastfm",

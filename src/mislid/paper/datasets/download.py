@@ -1,6 +1,6 @@
 """The data directory: downloads with pooch, conversion of the authors' files, and checksums.
 
-The layout is: instances/*.npz  published/runs.csv  lastfm/user_artists.dat  epilepsy/*.csv
+The layout is: instances/*.npz  lastfm/user_artists.dat  epilepsy/*.csv
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def fetch(
     Parameters
     ----------
     name
-        Of the collection: instances, published, lastfm or epilepsy.
+        Of the collection: instances, lastfm or epilepsy.
     data
         The data directory; by default that of MISLID_DATA, else the cache.
     progress
@@ -181,7 +181,7 @@ def fetch(
     >>> fetch("movies")
     Traceback (most recent call last):
     ...
-    mislid.errors.ProblemError: name must be one of instances, published, lastfm, epilepsy;
+    mislid.errors.ProblemError: name must be one of instances, lastfm, epilepsy;
     got 'movies'
     """
     if name not in list(CATALOGUE):

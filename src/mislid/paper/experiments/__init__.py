@@ -1,4 +1,4 @@
-"""The paper's five experiments as declarative specs, and what turns them into tables and figures.
+"""The paper's five experiments: definitions, runs, and reports beside the published numbers.
 
 >>> list(EXPERIMENTS)
 ['A', 'B', 'C', 'D', 'E']
@@ -6,11 +6,9 @@
 5
 """
 
-from mislid.paper.experiments.paper import EXPERIMENTS
-from mislid.paper.experiments.published import Statistics
+from mislid.paper.experiments.definitions import EXPERIMENTS, Case, Experiment, Method
 from mislid.paper.experiments.report import write_report
-from mislid.paper.experiments.runner import Outcome, Result, run_experiment
-from mislid.paper.experiments.spec import Case, Experiment, Method
+from mislid.paper.experiments.runner import Outcome, Result, Statistics, run_experiment
 
 __all__ = [
     "EXPERIMENTS",

@@ -1,4 +1,4 @@
-"""Reports of finished experiments: settings, runs, tables, figure, and one page of several."""
+"""Reports of finished experiments: settings, runs, tables and a figure."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ import io
 import json
 import math
 import platform
-import shutil
 from collections.abc import Sequence
-from pathlib import Path
-from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mislid._formatting import shown
-from mislid.errors import ProblemError
 from mislid.io import write_whole
-from mislid.paper.experiments.figure import save_figure
-from mislid.paper.experiments.published import Statistics, compare, rate_interval
-from mislid.paper.experiments.runner import Outcome, Result
+from mislid.paper.experiments.runner import LEVEL, Outcome, Result, Statistics, compare
+from mislid.plotting.runs import height_of, plot_runs
+from mislid.plotting.theme import GREY, new_figure, require_matplotlib
 from mislid.simulation.replicate import Row
 
-FIGURE = "figure.png"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 _HEADING = (
     *("method", "stopping", "runs", "samples", "wrong", "processor seconds a run"),
     *("published samples", "wrong", "seconds a run", "difference of means"),
@@ -33,7 +31,7 @@ _VERDICT = (
 
 
 def write_report(result: Result) -> None:
-    """Write settings.json, runs.csv, table.md, report.md and the figures beside the runs.
+    """Write settings.json, runs.csv, report.md and the figures beside the runs.
 
     Parameters
     ----------
@@ -42,30 +40,26 @@ def write_report(result: Result) -> None:
 
     Raises
     ------
-    ProblemError
-        Where it is no `Result`.
     MissingPackageError
         Without matplotlib, when all but the figures are written.
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> from tempfile import TemporaryDirectory
-    >>> from mislid.paper.experiments import Case, Experiment, Method, run_experiment
-    >>> from mislid.paper.experiments.spec import Recipe
-    >>> recipe = Recipe(K=4, d=2, m=2, gap=0.2)
-    >>> case = Case("drawn", "4 arms", "", 2, 0.0, (Method("our default", "mislid"),), recipe)
+    >>> from mislid.paper.experiments import EXPERIMENTS, run_experiment
+    >>> (case,) = EXPERIMENTS["C"].cases
+    >>> small = replace(EXPERIMENTS["C"], cases=(replace(case, methods=case.methods[-1:]),))
     >>> with TemporaryDirectory() as folder:
-    ...     write_report(run_experiment(Experiment("small", "An example", (case,), runs=2), folder))
-    ...     sorted(path.name for path in Path(folder).iterdir())
-    ['figure.png', 'figure.svg', 'parts', 'report.md', 'runs.csv', 'settings.json', 'table.md']
+    ...     result = run_experiment(small, folder, runs=2)
+    ...     write_report(result)
+    ...     sorted(path.name for path in result.folder.iterdir())
+    ['figure.png', 'figure.svg', 'parts', 'report.md', 'runs.csv', 'settings.json']
     """
-    if not isinstance(result, Result):
-        raise ProblemError(f"result must be what run_experiment gives; got {shown(result)}")
     texts = {
         "settings.json": json.dumps(settings_of(result), indent=2) + "\n",
         "runs.csv": runs_text(result),
-        "table.md": table_text(result),
-        "report.md": _wrapped(report_text(result)),
+        "report.md": report_text(result),
     }
     for name, text in texts.items():
         write_whole(result.folder / name, text.encode())
@@ -117,11 +111,8 @@ def table_text(result: Result) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def report_text(result: Result, figure: str = FIGURE, level: int = 1) -> str:
-    """The report of one experiment as Markdown.
-
-    `figure` is the place of its figure as seen from the report, `level` that of the first heading.
-    """
+def report_text(result: Result) -> str:
+    """The report of an experiment as Markdown."""
     experiment = result.experiment
     source = (
         "the published instances"
@@ -130,75 +121,19 @@ def report_text(result: Result, figure: str = FIGURE, level: int = 1) -> str:
         "shown for their order of magnitude only (`mislid data fetch instances` gets them)"
     )
     parts = [
-        f"{'#' * level} {experiment.name}: {experiment.title}",
+        f"# {experiment.name}: {experiment.title}",
         (
             f"Runs on {source}; seed {result.seed}. Samples are means ± standard deviations over "
             "runs; wrong is the share of wrong answers; brackets are 99% intervals (Welch's for a "
             "difference of means, exact for an error rate). The heuristic stopping rule is the "
             "paper's and proves nothing; the guaranteed one is proved to err at most at the error "
-            "rate."
+            f"rate. {_VERDICT}"
         ),
         table_text(result).strip(),
-        f"![Samples until stopping in experiment {experiment.name}]({figure})",
+        f"![Samples until stopping in experiment {experiment.name}](figure.png)",
         "\n".join(f"- {note}" for note in (*experiment.notes, *_notes(result))),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def write_page(results: Sequence[Result], page: Path) -> None:
-    """Write one page of several experiments, and their figures in a directory of its name."""
-    figures = page.with_suffix("")
-    figures.mkdir(parents=True, exist_ok=True)
-    for result in results:
-        drawn = result.folder / FIGURE
-        if drawn.exists():
-            shutil.copyfile(drawn, figures / f"{result.experiment.name}.png")
-    write_whole(page, _wrapped(page_text(results, figures.name)).encode())
-
-
-def page_text(results: Sequence[Result], figures: str) -> str:
-    """A summary, and the report of every experiment, as Markdown; `figures` is their directory."""
-    settings = settings_of(results[0])
-    versions = ", ".join(f"{name} {which}" for name, which in settings["versions"].items())
-    minutes = sum(row.seconds for each in results for one in each.outcomes for row in one.rows) / 60
-    names = "all" if len(results) > 1 else results[0].experiment.name
-    parts = [
-        "# The paper's experiments again",
-        (
-            f"Written by `mislid reproduce {names} --page FILE.md`: do not edit. {versions}, "
-            f"Python {settings['python']}; {minutes:,.0f} minutes of one processor. LinGapE, LUCB "
-            "and MisLid "
-            "are the algorithms as the authors ran them; MisLid by the text is `mislid-paper`, our "
-            "default `mislid`."
-        ),
-    ]
-    if summary := summary_table(results):
-        parts += [summary, _VERDICT]
-    for result in results:
-        figure = f"{figures}/{result.experiment.name}.png"
-        parts.append(report_text(result, figure, level=2).strip())
-    return "\n\n".join(parts) + "\n"
-
-
-def summary_table(results: Sequence[Result]) -> str:
-    """Ours beside the published means, both ± standard errors; empty where nothing compares."""
-    rows = [
-        [
-            outcome.case.name,
-            outcome.method.label,
-            f"{outcome.statistics.runs:,}",
-            *(
-                f"{one.mean:,.0f} ± {one.standard_error:,.0f}"
-                for one in (outcome.statistics, outcome.published)
-            ),
-            _verdict(outcome, outcome.published),
-        ]
-        for result in results
-        for outcome in result.outcomes
-        if result.exact and outcome.published is not None and outcome.method.comparable
-    ]
-    heading = ["case", "method", "runs", "ours", "published", "difference"]
-    return _markdown(heading, rows) if rows else ""
 
 
 def _verdict(outcome: Outcome, published: Statistics) -> str:
@@ -272,21 +207,64 @@ def _markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(map(str.ljust, cells, widths)) + " |" for cells in lines)
 
 
-def _wrapped(text: str) -> str:
-    """Markdown with lines of text below 120 characters; tables and pictures stay as they are.
+def rate_interval(wrong: int, runs: int) -> tuple[float, float]:
+    """Exact interval for an error rate (Clopper and Pearson 1934).
 
-    >>> [len(line) for line in _wrapped("- " + "word " * 24 + "end").splitlines()]
-    [116, 10]
+    Examples
+    --------
+    >>> low, high = rate_interval(0, 500)
+    >>> low, round(high, 4)
+    (0.0, 0.0105)
     """
-    return "\n".join(
-        line
-        if line.startswith(("|", "![", "#"))
-        else fill(
-            line,
-            119,
-            subsequent_indent="  " if line.startswith("- ") else "",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for line in text.split("\n")
-    )
+    from scipy.stats import binomtest
+
+    found = binomtest(wrong, runs).proportion_ci(LEVEL, method="exact")
+    return float(found.low), float(found.high)
+
+
+def save_figure(result: Result) -> None:
+    """Save the figure of `draw_result` as figure.png and figure.svg in the experiment's folder."""
+    require_matplotlib("a figure")
+    from matplotlib import rc_context
+
+    figure = draw_result(result)
+    # The same runs give the same bytes.
+    with rc_context({"svg.hashsalt": "mislid"}):
+        for form, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            content = io.BytesIO()
+            figure.savefig(content, format=form, dpi=110, metadata=metadata)
+            write_whole(result.folder / f"figure.{form}", content.getvalue())
+
+
+def draw_result(result: Result) -> Figure:
+    """A line with a box for every method, in a panel for each case; published means are dashed.
+
+    Methods with runs that gave up are left out: their boxes would show the budget.
+    """
+    cases = result.experiment.cases
+    drawn = [[one for one in result.of(case) if one.statistics.unanswered == 0] for case in cases]
+    heights = [height_of(len(outcomes)) for outcomes in drawn]
+    figure = new_figure(0.4 + sum(heights))
+    rows = figure.subplots(len(cases), 1, squeeze=False, height_ratios=heights)
+    dashed = "dashed: published mean" + ("" if result.exact else ", on another instance")
+    for axes, case, outcomes in zip(rows[:, 0], cases, drawn, strict=True):
+        _draw_outcomes(axes, outcomes, result.experiment.delta)
+        axes.set_title(f"{case.title}; {axes.get_title('left')}; {dashed}", fontsize=9, loc="left")
+        axes.tick_params(axis="y", labelsize=8.5)
+        left_out = "; ".join(one.method.label for one in result.of(case) if one not in outcomes)
+        if left_out:
+            note = f"not shown, with runs that gave up: {left_out}"
+            axes.set_xlabel(f"{axes.get_xlabel()}\n{note}")
+    figure.suptitle(f"{result.experiment.name}: {result.experiment.title}", fontweight="bold")
+    return figure
+
+
+def _draw_outcomes(axes: Axes, outcomes: Sequence[Outcome], delta: float) -> None:
+    if not outcomes:
+        axes.set(xticks=[], yticks=[], xlabel="samples until stopping")
+        return
+    plot_runs(axes, {outcome.method.label: outcome.rows for outcome in outcomes}, delta)
+    for at, outcome in enumerate(outcomes):
+        if outcome.published is not None:
+            mean = outcome.published.mean
+            axes.plot([mean, mean], [at - 0.42, at + 0.42], "--", color=GREY, lw=1.6, zorder=3)

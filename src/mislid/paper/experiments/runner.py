@@ -1,37 +1,158 @@
-"""Runs of experiments, kept on disk and continued where they ended."""
+"""Runs of experiments, kept on disk and resumed, and their statistics beside the published ones.
+
+The published statistics come from the authors' result files (clreda/misspecified-top-m, MIT
+licence). Standard deviations divide by n - 1, as the paper's do.
+"""
 
 from __future__ import annotations
 
+import csv
+import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from mislid._formatting import shown
 from mislid._validation import as_count
-from mislid.errors import MissingDataError, ProblemError
+from mislid.errors import MissingDataError
 from mislid.io import as_path
 from mislid.model import Instance, load_instance
-from mislid.paper.datasets import locate
-from mislid.paper.datasets.download import VARIABLE
-from mislid.paper.experiments.published import (
-    Runs,
-    Statistics,
-    published_runs,
-    published_statistics,
-    statistics_of,
-)
-from mislid.paper.experiments.spec import Case, Experiment, Method
-from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
+from mislid.paper.datasets.download import VARIABLE, locate
+from mislid.paper.experiments.definitions import Case, Experiment, Method
+from mislid.simulation.replicate import Row, replicate_rows, replicate_settings, summarise
 
 # Called with a case, a method, the number of finished runs and of all: before the first, after
 # each, and at the end, where all may have been there already.
 Tell = Callable[[Case, Method, int, int], object]
 PARTS = "parts"
 ORIGIN = "the files come from the authors' https://github.com/clreda/misspecified-top-m"
+# Confidence of intervals; a test rejects at 1 - LEVEL.
+LEVEL = 0.99
+
+
+class Statistics(NamedTuple):
+    """Statistics of several runs.
+
+    Attributes
+    ----------
+    runs
+        Number of runs.
+    mean, std
+        Of their samples.
+    wrong
+        Number of wrong answers.
+    seconds
+        The mean of their times; None where it was not published.
+    unanswered
+        Runs that gave up, which makes the mean a lower bound.
+    """
+
+    runs: int
+    mean: float
+    std: float
+    wrong: int
+    seconds: float | None
+    unanswered: int = 0
+
+
+def statistics_of(rows: Sequence[Row]) -> Statistics:
+    """The statistics of runs.
+
+    Examples
+    --------
+    >>> statistics_of([Row(0, 10, True, "stopped", 0.1), Row(1, 30, False, "stopped", 0.3)])
+    Statistics(runs=2, mean=20.0, std=14.142..., wrong=1, seconds=0.2, unanswered=0)
+    """
+    summary, runs = summarise(rows), len(rows)
+    return Statistics(
+        runs,
+        summary.mean_samples,
+        summary.std_samples * math.sqrt(runs / max(runs - 1, 1)),
+        sum(row.correct is False for row in rows),
+        summary.mean_seconds,
+        sum(row.correct is None for row in rows),
+    )
+
+
+@cache
+def published_statistics() -> dict[tuple[str, str], Statistics]:
+    """The statistics of the published runs, by case and method.
+
+    Examples
+    --------
+    >>> published_statistics()["A_eps5", "LinGapE"]
+    Statistics(runs=500, mean=552.756, std=536.166, wrong=473, seconds=1.46, unanswered=0)
+    """
+    text = files(__package__).joinpath("published.csv").read_text(encoding="utf-8")
+    return {
+        (row["case"], row["method"]): Statistics(
+            int(row["runs"]),
+            float(row["mean_samples"]),
+            float(row["std_samples"]),
+            int(row["wrong"]),
+            float(row["seconds"]) if row["seconds"] else None,
+        )
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+class Comparison(NamedTuple):
+    """Ours less the published.
+
+    `low` and `high` are the ends of Welch's interval for the difference of the mean samples,
+    `relative` is the difference as a share of the published mean, and `p_wrong` the probability of
+    error counts as far apart as these if both had one rate (Fisher's exact test).
+    """
+
+    relative: float
+    low: float
+    high: float
+    p_wrong: float
+
+    def agrees(self, margin: float) -> bool:
+        """Whether the means differ by less than this share, or by no more than chance explains."""
+        return abs(self.relative) <= margin or self.low <= 0.0 <= self.high
+
+    @property
+    def errors_agree(self) -> bool:
+        """Whether the runs leave it open that the error rates are equal."""
+        return self.p_wrong >= 1.0 - LEVEL
+
+
+def compare(ours: Statistics, published: Statistics) -> Comparison:
+    """Compare samples and wrong answers.
+
+    Examples
+    --------
+    >>> ours = Statistics(500, 579.0, 350.0, 0, 0.1)
+    >>> found = compare(ours, Statistics(500, 577.0, 348.0, 0, 13.0))
+    >>> round(found.low), round(found.high), found.p_wrong
+    (-55, 59, 1.0)
+    """
+    from scipy.stats import fisher_exact
+
+    difference, half = ours.mean - published.mean, _welch_half_width(ours, published)
+    table = [[sample.wrong, sample.runs - sample.wrong] for sample in (ours, published)]
+    p_wrong = float(fisher_exact(table).pvalue)
+    return Comparison(difference / published.mean, difference - half, difference + half, p_wrong)
+
+
+def _welch_half_width(first: Statistics, second: Statistics) -> float:
+    """Half the length of Welch's interval for a difference of means; infinite from single runs."""
+    from scipy.special import stdtrit
+
+    if min(first.runs, second.runs) < 2:
+        return math.inf
+    parts = [sample.std**2 / sample.runs for sample in (first, second)]
+    total = sum(parts)
+    if total == 0.0:
+        return 0.0
+    freedom = total**2 / (parts[0] ** 2 / (first.runs - 1) + parts[1] ** 2 / (second.runs - 1))
+    return float(stdtrit(freedom, (1.0 + LEVEL) / 2.0)) * math.sqrt(total)
 
 
 @dataclass(frozen=True)
@@ -61,8 +182,9 @@ class Outcome:
 
     @property
     def published(self) -> Statistics | None:
-        """The authors' statistics; None where they did not say."""
-        return _published(self.case, self.method)
+        """The authors' statistics; None where they published none."""
+        key = self.case.published_key(self.method)
+        return None if key is None else published_statistics()[key]
 
 
 @dataclass(frozen=True)
@@ -72,7 +194,7 @@ class Result:
     Attributes
     ----------
     experiment
-        Its record.
+        Its definition.
     folder
         The directory of the runs.
     seed
@@ -81,8 +203,6 @@ class Result:
         Whether the instances are those that were published.
     outcomes
         One for every method on every case.
-    published_runs
-        The single published runs by case and method, as far as they are at hand.
     """
 
     experiment: Experiment
@@ -90,7 +210,6 @@ class Result:
     seed: int
     exact: bool
     outcomes: list[Outcome]
-    published_runs: Runs
 
     def of(self, case: Case) -> list[Outcome]:
         """The outcomes on one case.
@@ -103,7 +222,7 @@ class Result:
         Returns
         -------
         list of Outcome
-            In the order of its methods; empty for another case.
+            In the order of its methods.
         """
         return [outcome for outcome in self.outcomes if outcome.case == case]
 
@@ -120,23 +239,22 @@ def run_experiment(
     data: str | os.PathLike[str] | None = None,
     tell: Tell = lambda case, method, done, runs: None,
 ) -> Result:
-    """Do the runs that `output` does not have yet; the same call can be made again at any time.
+    """Do the runs that `output` does not have yet.
 
     Without data, instances that have a recipe are drawn from it with the seed.
 
     Parameters
     ----------
     experiment
-        An entry of `EXPERIMENTS`, or one of your own.
+        An entry of `EXPERIMENTS`.
     output
-        Directory that keeps the runs.
+        Directory that keeps the runs; the same call resumes.
     runs
         Of every method; one with a limit of its own does fewer. By default as the experiment says.
     seed
         Of all random numbers; by default as the experiment says.
     jobs, client, executor
-        Who does the runs, one of the three: a number of processes, a `distributed.Client`, or a
-        `concurrent.futures.Executor`, as in `mislid.replicate`.
+        Who does the runs, as in `mislid.replicate`.
     data
         The data directory; by default that of MISLID_DATA, else the cache.
     tell
@@ -153,72 +271,48 @@ def run_experiment(
         Before any run, where an instance has no recipe or the data directory was named and lacks
         it.
     ProblemError
-        Where an argument is not allowed, a method says that it was published but was not, or
-        `output` holds runs of other settings.
+        Where an argument is not allowed, or `output` holds runs of other settings.
     MislidError, MissingPackageError, Interrupted
         As in `mislid.replicate`.
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> from tempfile import TemporaryDirectory
-    >>> from mislid import Model
-    >>> class Steps:
-    ...     def draw(self, seed, misspecification):
-    ...         return Instance(Model([[1], [2], [3]], misspecification), [1.0, 2.0, 3.0])
-    >>> methods = Method("our default", "mislid"), Method("LUCB", "lucb", most=2)
-    >>> case = Case("steps", "three arms", "", 1, 0.0, methods, recipe=Steps())
-    >>> experiment = Experiment("mine", "Who is quicker?", (case,), runs=4)
-    >>> with TemporaryDirectory() as folder:
-    ...     result = run_experiment(experiment, folder)
-    ...     again = run_experiment(experiment, folder)  # the runs are there: nothing is done
-    >>> [(outcome.method.name, len(outcome.rows)) for outcome in result.outcomes]
-    [('our default', 4), ('LUCB', 2)]
-    >>> [one.rows for one in result.outcomes] == [one.rows for one in again.outcomes]
-    True
+    >>> from unittest.mock import patch
+    >>> from mislid.paper.experiments import EXPERIMENTS
+    >>> (case,) = EXPERIMENTS["C"].cases
+    >>> small = replace(EXPERIMENTS["C"], cases=(replace(case, methods=case.methods[-2:]),))
+    >>> with TemporaryDirectory() as folder, patch.dict(os.environ, {VARIABLE: ""}):
+    ...     result = run_experiment(small, folder, runs=2)
+    >>> [(outcome.method.label, len(outcome.rows)) for outcome in result.outcomes]
+    [('our default', 2), ('our default, guaranteed', 2)]
     """
     folder = as_path(output, "output")
-    if not isinstance(experiment, Experiment):
-        raise ProblemError(
-            f"experiment must be an Experiment, such as EXPERIMENTS['A']; got {shown(experiment)}"
-        )
-    pairs = [(case, method) for case in experiment.cases for method in case.methods]
-    for case, method in pairs:
-        _published(case, method)
     runs = experiment.runs if runs is None else as_count(runs, "runs", 1)
     seed = experiment.seed if seed is None else as_count(seed, "seed", 0)
     instances, exact = find_instances(experiment, seed, data)
     outcomes = []
-    for case, method in pairs:
+    for case in experiment.cases:
         instance = instances[case.name]
-        wanted = method.runs_of(runs)
-        asked = {"runs": wanted, "seed": seed, **method.options(experiment.delta)}
-        tell(case, method, 0, wanted)
-        rows = replicate_rows(
-            instance,
-            case.m,
-            **asked,
-            jobs=jobs,
-            client=client,
-            executor=executor,
-            output=folder / PARTS / case.name / method.slug,
-            progress=partial(tell, case, method),
-        )
-        tell(case, method, len(rows), wanted)
-        settings = replicate_settings(instance, case.m, **asked)
-        outcomes.append(Outcome(case, method, instance, rows, settings))
-    return Result(experiment, folder, seed, exact, outcomes, published_runs(data))
-
-
-def _published(case: Case, method: Method) -> Statistics | None:
-    """The published statistics of a method on a case; refuses unknown names."""
-    key, known = case.published_key(method), published_statistics()
-    if key is not None and key not in known:
-        names = ", ".join(repr(name) for one, name in known if one == key[0]) or "none"
-        raise ProblemError(
-            f"published must be the name of a method whose runs on {key[0]} were published, "
-            f"{names}; got {shown(key[1])}"
-        )
-    return None if key is None else known[key]
+        for method in case.methods:
+            wanted = runs if method.most is None else min(runs, method.most)
+            asked = {"runs": wanted, "seed": seed, "delta": experiment.delta, **method.options}
+            tell(case, method, 0, wanted)
+            rows = replicate_rows(
+                instance,
+                case.m,
+                **asked,
+                jobs=jobs,
+                client=client,
+                executor=executor,
+                output=folder / PARTS / case.name / method.slug,
+                progress=partial(tell, case, method),
+            )
+            tell(case, method, len(rows), wanted)
+            settings = replicate_settings(instance, case.m, **asked)
+            outcomes.append(Outcome(case, method, instance, rows, settings))
+    return Result(experiment, folder, seed, exact, outcomes)
 
 
 def find_instances(
@@ -233,17 +327,14 @@ def find_instances(
         found = {
             case.name: load_instance(locate(case.path, data), case.misspecification)
             for case in experiment.cases
-            if case.instance
         }
     except MissingDataError as problem:
-        problem.add_note(ORIGIN)
-        named = data is not None or os.environ.get(VARIABLE)
-        if named or any(case.recipe is None for case in experiment.cases):
+        recipes = {case.name: (case.recipe, case.misspecification) for case in experiment.cases}
+        drawn = {
+            name: recipe.draw(seed, told) for name, (recipe, told) in recipes.items() if recipe
+        }
+        if data is not None or os.environ.get(VARIABLE) or len(drawn) < len(recipes):
+            problem.add_note(ORIGIN)
             raise
-        found = {}
-    drawn = {
-        case.name: case.recipe.draw(seed, case.misspecification)
-        for case in experiment.cases
-        if case.recipe is not None and case.name not in found
-    }
-    return found | drawn, not drawn
+        return drawn, False
+    return found, True

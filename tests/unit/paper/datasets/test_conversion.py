@@ -1,7 +1,6 @@
 """The authors' files, imitated, and what is made of them."""
 
 import base64
-import csv
 import pickle
 
 import numpy as np
@@ -126,16 +125,3 @@ def test_other_pickles(content, problem, capsys):
     with pytest.raises(FileFormatError, match=problem):
         instance_file([content])
     assert not capsys.readouterr().out
-
-
-def test_published_runs_from_imitated_results(shared_data):
-    """The labels are in the file's order, and its numbers survive: the checksum is the file's."""
-    (file,) = CATALOGUE["published"].files
-    blocks = {}
-    with (shared_data / "published" / "runs.csv").open(newline="") as runs:
-        for row in csv.DictReader(runs):
-            line = f"0,{row['samples']},{row['error']},0.0,{row['seconds']}\n"
-            blocks.setdefault(f"{row['experiment']} {row['method']}.csv", []).append(line)
-    heading = ",complexity,regret,linearity,running time\n"
-    contents = [(heading + "".join(blocks[d.name])).encode() for d in file.downloads]
-    assert file.digest(file.make(contents)) == file.checksum

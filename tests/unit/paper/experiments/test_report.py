@@ -11,9 +11,9 @@ mpl.use("Agg")
 
 from mislid import Instance, Model
 from mislid.paper.experiments import Case, Experiment, Method, Result
+from mislid.paper.experiments.definitions import GUARANTEED
 from mislid.paper.experiments.report import report_text, table_text
 from mislid.paper.experiments.runner import Outcome
-from mislid.paper.experiments.spec import GUARANTEED
 from mislid.simulation.replicate import Row, replicate_settings
 
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.1, 0.5, 0.9])
@@ -34,7 +34,7 @@ def rows(mean, wrong=0, answered=True):
     ]
 
 
-def made_up(tmp_path, runs, exact=True, published_runs=None, **changes):
+def made_up(tmp_path, runs, exact=True):
     case = Case("A_eps0", "a case", "A_eps0", 1, 0.1, tuple(runs))
     experiment = Experiment("A", "Made up", (case,), 40, notes=("Read this.",))
     outcomes = [
@@ -43,12 +43,11 @@ def made_up(tmp_path, runs, exact=True, published_runs=None, **changes):
             method,
             INSTANCE,
             found,
-            replicate_settings(INSTANCE, 1, runs=40, seed=7, **method.options(0.05)),
+            replicate_settings(INSTANCE, 1, runs=40, seed=7, delta=0.05, **method.options),
         )
         for method, found in runs.items()
     ]
-    result = Result(experiment, tmp_path, 7, exact, outcomes, published_runs or {})
-    return replace(result, **changes)
+    return Result(experiment, tmp_path, 7, exact, outcomes)
 
 
 RUNS = {SAME: rows(577), FAR: rows(577, wrong=30), OWN: rows(1900), TIRED: rows(900, 0, False)}
@@ -94,7 +93,7 @@ def test_runs_that_gave_up_and_rules_that_err_are_noted(result):
 
 def test_another_instance_gets_no_verdict(tmp_path):
     text = report_text(made_up(tmp_path, RUNS, exact=False))
-    assert "agrees" not in text
+    assert ": agrees" not in text
     assert "differs" not in text
     assert "| another instance |" in closed_up(text)
     assert "instances drawn by the paper's recipe, not the published ones" in text
@@ -104,7 +103,7 @@ def test_what_is_not_comparable_gets_no_verdict(tmp_path):
     method = replace(SAME, comparable=False, remark="Another file.")
     text = report_text(made_up(tmp_path, {method: rows(9999)}))
     assert "- LinGapE (A_eps0): Another file." in text
-    assert "agrees" not in text
+    assert ": agrees" not in text
 
 
 def closed_up(text):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mislid.paper.experiments import EXPERIMENTS
-from mislid.paper.experiments.spec import Recipe
+from mislid.paper.experiments.definitions import Recipe
 
 LINEAR = Recipe(K=10, d=5, m=3, gap=0.14)
 DEVIATING = Recipe(K=15, d=8, m=3, gap=0.2, deviation=1.0)

@@ -4,8 +4,8 @@ import pytest
 
 from mislid.model import load_instance
 from mislid.paper.experiments import EXPERIMENTS
-from mislid.paper.experiments.published import published_statistics
-from mislid.paper.experiments.spec import GUARANTEED, HEURISTIC
+from mislid.paper.experiments.definitions import GUARANTEED, HEURISTIC
+from mislid.paper.experiments.runner import published_statistics
 
 CASES = [case for experiment in EXPERIMENTS.values() for case in experiment.cases]
 

@@ -1,17 +1,240 @@
-"""The paper's five experiments, as data."""
+"""Records of experiments, and the paper's five as data."""
 
-from dataclasses import replace
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
-from mislid.algorithms import MisLid
-from mislid.paper.experiments.spec import (
-    GUARANTEED,
-    PUBLISHED_GRID,
-    Case,
-    Experiment,
-    Method,
-    Recipe,
-)
+import numpy as np
+from numpy.random import Generator, SeedSequence
+
+from mislid._validation import Matrix, Vector
+from mislid.algorithms import Algorithm, MisLid
+from mislid.errors import ProblemError
+from mislid.model import Instance, Model
+
+HEURISTIC, GUARANTEED = "heuristic", "guaranteed"
+# The published runs with tricks tested when samples had grown by more than this.
+PUBLISHED_GRID = 1.2
+# Most draws of an instance.
+ATTEMPTS = 10_000
+# Tells an instance's random numbers from those of runs, which are the children 0, 1, ...
+BRANCH = 2**31
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Gaussian features and parameter, both with largest entry 1.
+
+    `deviation` adds Gaussian deviations with that largest size, `raised` adds to the mean of the
+    best arm outside the m best. The paper shows one instance each; to be of like difficulty, an
+    instance is drawn again until the m-th best mean is at least `gap` from its neighbours
+    (before one is raised).
+    """
+
+    K: int
+    d: int
+    m: int
+    gap: float
+    deviation: float = 0.0
+    raised: float = 0.0
+
+    def draw(self, seed: int, misspecification: float) -> Instance:
+        """Draw an instance with unit noise; recipes that differ in `raised` only share all else.
+
+        Examples
+        --------
+        >>> instance = Recipe(K=10, d=5, m=3, gap=0.14).draw(0, misspecification=0.0)
+        >>> instance.K, instance.d
+        (10, 5)
+        """
+        rng = np.random.default_rng(SeedSequence(seed, spawn_key=(BRANCH,)))
+        for _ in range(ATTEMPTS):
+            features, means = self._attempt(rng)
+            above, at, below = np.sort(means)[::-1][self.m - 2 : self.m + 1]
+            if min(above - at, at - below) >= self.gap:
+                means[np.argsort(means)[::-1][self.m]] += self.raised
+                return Instance(Model(features, misspecification), means)
+        raise ProblemError(f"gap must be smaller; {ATTEMPTS} instances had none of {self.gap}")
+
+    def _attempt(self, rng: Generator) -> tuple[Matrix, Vector]:
+        features = _scaled(rng.standard_normal((self.K, self.d)))
+        means = features @ _scaled(rng.standard_normal(self.d))
+        if self.deviation > 0.0:
+            means = means + self.deviation * _scaled(rng.standard_normal(self.K))
+        return features, means
+
+
+def _scaled(values: Matrix) -> Matrix:
+    """Rows with largest entry 1."""
+    largest: Matrix = np.max(np.abs(values), axis=-1, keepdims=True)
+    return values / largest
+
+
+@dataclass(frozen=True)
+class Method:
+    """An algorithm with a stopping rule, and the published runs to compare it with.
+
+    Attributes
+    ----------
+    name
+        Its name in tables and figures.
+    algorithm, stopping
+        As in `mislid.identify`.
+    published
+        The name under which its runs were published; None where nobody did.
+    margin
+        The mean number of samples agrees with the published one if it differs by at most this
+        share of it. It also agrees if the runs cannot tell the two means apart.
+    comparable
+        Whether the published runs were of the same instance and settings; without that there is no
+        verdict.
+    remark
+        A known reason for a mean that differs, for the report.
+    tolerance, gamma, max_samples
+        As in `mislid.identify`; without `max_samples`, its default.
+    most
+        Most runs of a slow method, however many the others do.
+    """
+
+    name: str
+    algorithm: str | Algorithm
+    stopping: str = HEURISTIC
+    published: str | None = None
+    margin: float = 0.1
+    comparable: bool = True
+    remark: str = ""
+    tolerance: float = 0.0
+    gamma: float = 1.0
+    max_samples: int | None = None
+    most: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The name, with the stopping rule where it is not that of the paper.
+
+        >>> Method("our default", "mislid", GUARANTEED).label
+        'our default, guaranteed'
+        """
+        return self.name if self.stopping == HEURISTIC else f"{self.name}, {self.stopping}"
+
+    @property
+    def slug(self) -> str:
+        """The label as a directory's name.
+
+        >>> Method("LUCB, standard width", "lucb").slug
+        'lucb-standard-width'
+        """
+        return re.sub(r"[^\w.]+|_+", "-", self.label.lower()).strip("-")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of `mislid.replicate`, besides runs, seed and delta.
+
+        >>> Method("PEPS", "peps", max_samples=10**5).options["max_samples"]
+        100000
+        """
+        limit = {} if self.max_samples is None else {"max_samples": self.max_samples}
+        return {
+            "algorithm": self.algorithm,
+            "stopping": self.stopping,
+            "tolerance": self.tolerance,
+            "gamma": self.gamma,
+            **limit,
+        }
+
+
+@dataclass(frozen=True)
+class Case:
+    """A published instance with a declared misspecification, and the methods that run on it.
+
+    Attributes
+    ----------
+    name, title
+        Its name in tables and for the directory of its runs, and a description.
+    instance
+        The name of the published instance.
+    m
+        Number of best arms to find.
+    misspecification
+        The one that algorithms are told.
+    methods
+        Each with another name.
+    recipe
+        Draws an instance like the published one where that is missing. None where only the
+        published instance will do.
+    published
+        The name under which runs on it were published; by default that of the case.
+
+    Examples
+    --------
+    >>> ours, lucb = Method("ours", "mislid"), Method("LUCB", "lucb", published="LUCB")
+    >>> case = Case("D", "drugs", "drugs", 5, 0.1, (ours, lucb))
+    >>> case.published_key(ours), case.published_key(lucb), case.path
+    (None, ('D', 'LUCB'), 'instances/drugs.npz')
+    """
+
+    name: str
+    title: str
+    instance: str
+    m: int
+    misspecification: float
+    methods: tuple[Method, ...]
+    recipe: Recipe | None = None
+    published: str = ""
+
+    @property
+    def path(self) -> str:
+        """The instance's place in the data directory."""
+        return f"instances/{self.instance}.npz"
+
+    def published_key(self, method: Method) -> tuple[str, str] | None:
+        """The names under which runs were published.
+
+        Parameters
+        ----------
+        method
+            One of the case's methods.
+
+        Returns
+        -------
+        tuple or None
+            Case and method; None where nobody published any.
+        """
+        if method.published is None:
+            return None
+        return self.published or self.name, method.published
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Cases that are run and shown together.
+
+    Attributes
+    ----------
+    name, title
+        Its name for commands, and a description.
+    cases
+        Each with another name.
+    runs
+        Number of runs of every method, unless `Method.most` is less.
+    delta
+        The error rate.
+    seed
+        Of all random numbers.
+    notes
+        Sentences for the report.
+    """
+
+    name: str
+    title: str
+    cases: tuple[Case, ...]
+    runs: int
+    delta: float = 0.05
+    seed: int = 0
+    notes: tuple[str, ...] = ()
+
 
 _OUR_DEFAULT = ("our default", "mislid")
 _BY_THE_TEXT = ("MisLid by the text", "mislid-paper")
