@@ -1,28 +1,27 @@
-"""What measurements prove of pairs by the rule `guaranteed`, at one time or at the best of several.
+"""Evidence of pairs by the rule `guaranteed`, at one time or at the best of several.
 
-The compiled rule decided while measurements came in. Here the same evidence is worked out from
-counts and sums, in NumPy, for certificates and pictures.
+The compiled rule decided while measurements came in. Here the same evidence is computed from counts
+and sums, in NumPy, for certificates.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from mislid._validation import Matrix, Vector
-from mislid.certificate.refine import Problem, polished
 from mislid.errors import CertificateError
 from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.coordinates import Coordinates, coordinates
-from mislid.geometry.duality import Pairs, balanced, proved_bound, unstructured_bounds
+from mislid.geometry.duality import Pairs, balanced, proved_bound
 from mislid.model import Model
 from mislid.stopping.evidence import (
     Families,
-    Family,
     by_features,
     by_two_arms,
     diagonal_weights,
@@ -37,8 +36,10 @@ TWO_ARMS, LINEAR, DIAGONAL = "two arms", "linear", "diagonal"
 FAMILIES = (TWO_ARMS, LINEAR, DIAGONAL)
 # Evidence may fall short of the level by so much: compiled and in NumPy it is rounded differently.
 ROUNDING = 5e-7
-# Times that are compared when one is chosen, and in a search without a hint.
-COMPARED, SEARCHED = 24, 300
+# Newton's steps that refine a closest model, and halvings of each.
+_STEPS, _HALVINGS = 30, 12
+# Times of a search without a hint.
+SEARCHED = 300
 
 Pair = tuple[int, int]
 
@@ -119,35 +120,6 @@ class Moment:
         noise = claim.noise_model, claim.reward_range
         return family.total + by_own_values(*noise, *data, pairs, claim.tolerance)
 
-    @property
-    def _likely_weights(self) -> Vector:
-        """Counts over the squared noise (K,) that was declared, or that values let one expect."""
-        found: Vector = self.weights / self._unit
-        return found
-
-    @property
-    def _unit(self) -> float:
-        """The squared noise that values let one expect, where weights are those of a noise of 1."""
-        return 1.0 if self.spread is None else self.spread.variance
-
-    def costs(self, pairs: Pairs) -> Matrix:
-        """How far pairs (n, 2) are from a tie, by their two arms and by the features, (2, n).
-
-        Half a squared distance: the evidence before the price of the displacements is paid.
-        """
-        claim, weights = self.claim, self._likely_weights
-        own = unstructured_bounds(self.means, weights, pairs, claim.tolerance)
-        along = np.zeros(len(pairs))
-        if claim.is_structured:
-            # Displacements of any size in the features, without their price.
-            size = 1e6 * claim.families.linear.scales[-1]
-            X, eps = claim.at.matrix, claim.model.misspecification
-            V = size**2 * (X * weights[:, None]).T @ X
-            price = 0.5 * float(np.linalg.slogdet(np.eye(len(V)) + V)[1])
-            family = Family(np.array([size]), np.array([price]))
-            along = by_features(family, X, weights, self.means, eps, claim.tolerance, pairs)
-        return np.stack([own, np.maximum(along, 0.0)])
-
     def settle(self, pairs: Pairs) -> dict[Pair, Settlement]:
         """The pairs that their two arms settle, whatever the features say, or else the features."""
         found: dict[Pair, Settlement] = {}
@@ -182,7 +154,7 @@ class Moment:
         except CertificateError:  # proves nothing
             return Settlement(pair, DIAGONAL, self.samples, -math.inf)
         problem = Problem(X, eps, self.means, q, pair, tolerance)
-        values, alpha = polished(problem, solved.values, solved.alpha)
+        values, alpha = refined(problem, solved.values, solved.alpha)
         z = balanced(X, q, problem.multipliers(values, alpha), alpha)
         within = Model(X, eps)
         cost = proved_bound(within, self.means, q, z, alpha, pair, tolerance, values)
@@ -196,23 +168,6 @@ class Moment:
             return cost - price
         sizes = self.claim.families.diagonal.scales[[scale]]
         return self.spread.by_costs(sizes, np.array([-price]), np.array([cost]))
-
-    def costs_of_all_arms(self, pairs: Pairs) -> tuple[Vector, float]:
-        """How far pairs (n, 2) are from a tie by all arms, (n,), and what that has to reach.
-
-        At the scale that is best for the first of them.
-        """
-        level, scales = self.claim.families.level, range(len(self._diagonal))
-        i, j = pairs[0].tolist()
-        scale = max(scales, key=lambda one: self._cost((i, j), one) - self._diagonal[one][1])
-        costs = [self._cost((i, j), scale) for i, j in pairs.tolist()]
-        return np.array(costs), level + self._diagonal[scale][1]
-
-    def _cost(self, pair: Pair, scale: int) -> float:
-        try:
-            return self._solver(scale).solve(pair, self.claim.tolerance).cost / self._unit
-        except CertificateError:
-            return 0.0
 
     @cached_property
     def _diagonal(self) -> list[tuple[Vector, float]]:
@@ -261,36 +216,21 @@ class Search:
 
     def settle(self, pairs: Pairs) -> Pairs:
         """Settle what can be settled of pairs (n, 2); those that are left over."""
-        left = self._cover_by_all_arms(self._cover(pairs, [self._last]), {self._last})
-        tried: set[int] = set()
-        while times := _spread(sorted(self._hinted(left) - tried), COMPARED):
-            left = self._cover(left, times)
-            tried |= set(times)
-        left = self._cover_by_all_arms(left, self._hinted(left))
-        return self._cover(left, _spread(self._before, SEARCHED)) if len(left) else left
-
-    def _hinted(self, pairs: Pairs) -> set[int]:
-        """The times before the last at which the rule settled pairs."""
-        return {self._hints.get((i, j), self._last) for i, j in pairs.tolist()} - {self._last}
-
-    def _cover(self, left: Pairs, times: Iterable[int]) -> Pairs:
-        """Settle pairs in closed form at as few of these times as a greedy choice finds."""
-        found = {samples: self._after(samples).settle(left) for samples in times}
-        while any(found.values()):
-            # Of equals the last.
-            best = max(found, key=lambda samples: (len(found[samples]), samples))
-            taken = found.pop(best)
-            left = self._take(left, taken)
-            for settled in found.values():
-                for pair in taken:
-                    settled.pop(pair, None)
-        return left
-
-    def _cover_by_all_arms(self, left: Pairs, times: set[int]) -> Pairs:
-        """Settle pairs by displacements of all arms, at the last of these times that does."""
-        for samples in sorted(times, reverse=True):
+        last = self._after(self._last)
+        left = self._take(pairs, last.settle(pairs))
+        left = self._take(left, last.settle_by_all_arms(left))
+        for samples in self._hinted(left):
+            left = self._take(left, self._after(samples).settle(left))
+        for samples in self._hinted(left):
             left = self._take(left, self._after(samples).settle_by_all_arms(left))
+        for samples in _spread(self._before, SEARCHED) if len(left) else ():
+            left = self._take(left, self._after(samples).settle(left))
         return left
+
+    def _hinted(self, pairs: Pairs) -> list[int]:
+        """The times before the last at which the rule settled pairs, the last one first."""
+        times = {self._hints.get((i, j), self._last) for i, j in pairs.tolist()}
+        return sorted(times - {self._last}, reverse=True)
 
     def _take(self, left: Pairs, found: dict[Pair, Settlement]) -> Pairs:
         self.settled |= found
@@ -308,3 +248,89 @@ def _spread(times: Sequence[int], most: int) -> list[int]:
     if len(times) <= most:
         return list(times)
     return [times[round(at)] for at in np.linspace(0, len(times) - 1, most).tolist()]
+
+
+class Problem(NamedTuple):
+    """The models X b + eta, |eta| <= eps, around given means with weights (K,).
+
+    For a pair (challenger i, incumbent j), those with lambda_i >= lambda_j + tol.
+    """
+
+    X: Matrix
+    eps: float
+    given: Vector
+    weights: Vector
+    pair: tuple[int, int] | None = None
+    tol: float = 0.0
+
+    def nearest(self, values: Vector, alpha: float = 0.0) -> Vector:
+        """Minimises cost - alpha (lambda_i - lambda_j) over means (K,) around linear values."""
+        linear = self.X @ values
+        pushed = self.given.copy()
+        for arm, push in zip(self.pair or (), (alpha, -alpha), strict=False):
+            if push != 0.0:
+                weight = float(self.weights[arm])
+                pushed[arm] += push / weight if weight > 0.0 else math.copysign(math.inf, push)
+        found: Vector = linear + np.clip(pushed - linear, -self.eps, self.eps)
+        return found
+
+    def multipliers(self, values: Vector, alpha: float = 0.0) -> Vector:
+        """Of the tube's walls (K,); orthogonal to X at the closest model."""
+        z = self.weights * (self.given - self.nearest(values, alpha))
+        if self.pair is not None:
+            z[self.pair[0]] += alpha
+            z[self.pair[1]] -= alpha
+        return z
+
+
+def refined(problem: Problem, values: Vector, alpha: float = 0.0) -> tuple[Vector, float]:
+    """Values (d,) and alpha of the closest model, from ones that are nearly so.
+
+    Solvers stop once a cost is certified. Where an alternative touches the tube is then known, and
+    linear equations are left: Newton's method ends after a step or two, with both sides of the
+    certificate equal to the last digits.
+    """
+    unit = float(np.max(problem.weights))
+    scaled = problem._replace(weights=problem.weights / unit)
+    if alpha == 0.0:
+        scaled = scaled._replace(pair=None)
+    point = np.append(values, alpha / unit)
+    residual = _residual(scaled, point)
+    for _ in range(_STEPS):
+        step = np.linalg.lstsq(_slopes(scaled, point), residual, rcond=None)[0]
+        for halving in range(_HALVINGS):
+            trial = point + 0.5**halving * step
+            left = _residual(scaled, trial)
+            if trial[-1] >= 0.0 and np.linalg.norm(left) < np.linalg.norm(residual):
+                point, residual = trial, left
+                break
+        else:
+            break
+    return point[:-1], float(point[-1]) * unit
+
+
+def _residual(problem: Problem, point: Vector) -> Vector:
+    """X'z and tol - (lambda_i - lambda_j): what should vanish, (d + 1,)."""
+    values, alpha = point[:-1], float(point[-1])
+    short = 0.0
+    if problem.pair is not None:
+        means = problem.nearest(values, alpha)
+        short = problem.tol - float(means[problem.pair[0]] - means[problem.pair[1]])
+    return np.append(problem.X.T @ problem.multipliers(values, alpha), short)
+
+
+def _slopes(problem: Problem, point: Vector) -> Matrix:
+    """Minus the derivative of the residual, (d + 1, d + 1), while the same arms touch the tube."""
+    X, w, values = problem.X, problem.weights, point[:-1]
+    means = problem.nearest(values, float(point[-1]))
+    touching = np.abs(means - X @ values) >= problem.eps * (1.0 - 1e-12)
+    d = X.shape[1]
+    slopes = np.zeros((d + 1, d + 1))
+    slopes[:d, :d] = X.T @ (np.where(touching, w, 0.0)[:, None] * X)
+    for arm, sign in zip(problem.pair or (), (1.0, -1.0), strict=False):
+        if touching[arm]:
+            slopes[:d, d] -= sign * X[arm]
+            slopes[d, :d] += sign * X[arm]
+        else:
+            slopes[d, d] += 1.0 / w[arm]
+    return slopes

@@ -6,6 +6,7 @@ the proof.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from mislid._formatting import as_frame
 from mislid.engine import Engine
 from mislid.errors import CertificateError, ProblemError
 from mislid.forecast.evidence import pair_evidence, proved_range
-from mislid.geometry.duality import top_arms
 from mislid.geometry.projection import project
 from mislid.stopping.dispersion import Dispersion
 from mislid.stopping.noise import UNDECLARED
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Misspecifications of a table in every decade, and its decades.
 MANTISSAS, DECADES = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), 3
-# Beside a candidate that cannot be measured any more, one with this many times its weight suffices.
+# Beside a candidate that cannot be measured any more, this many times its measurements suffice.
 ENOUGH = 10.0
 # The most candidates that a warning names.
 MOST_NAMED = 3
@@ -187,34 +187,24 @@ def sensitivity(overview: Overview) -> Sensitivity:
 
 
 def _table(overview: Overview, smallest: float) -> tuple[SensitivityRow, ...]:
-    level = -math.log(overview.settings.delta)
+    engine, level = overview.engine, -math.log(overview.settings.delta)
+    question, weights = engine.question, overview.counts / engine.question.noise**2
     proofs: dict[frozenset[int], AnswerEvidence] = {}
     rows = []
-    for eps in _grid(overview.engine):
-        answer, statistic = _preferred(overview.engine, eps), 0.0
-        if answer is not None:
-            key = frozenset(answer)
-            if key not in proofs:
-                proofs[key] = pair_evidence(overview, answer, structured=True)
-            statistic = proofs[key].weakest(eps)
-        names = None if answer is None else overview.names(answer)
-        rows.append(
-            SensitivityRow(eps, names, statistic, level, statistic >= level, eps < smallest)
-        )
+    for eps in _grid(engine):
+        try:
+            model = question.model.with_misspecification(eps)
+            means = project(model, engine.means, weights).means
+        except CertificateError:
+            rows.append(SensitivityRow(eps, None, 0.0, level, False, eps < smallest))
+            continue
+        answer = tuple(np.argsort(-means, kind="stable")[: question.m].tolist())
+        if frozenset(answer) not in proofs:
+            proofs[frozenset(answer)] = pair_evidence(overview, answer, structured=True)
+        found = proofs[frozenset(answer)].weakest(eps)
+        names = overview.names(answer)
+        rows.append(SensitivityRow(eps, names, found, level, found >= level, eps < smallest))
     return tuple(rows)
-
-
-def _preferred(engine: Engine, misspecification: float) -> tuple[int, ...] | None:
-    """The m best arms, best first, of the model of this misspecification nearest to the means."""
-    question = engine.question
-    weights = engine.counts / question.noise**2
-    try:
-        model = question.model.with_misspecification(misspecification)
-        means = project(model, engine.means, weights).means
-    except CertificateError:
-        return None
-    best = top_arms(means, question.m)
-    return tuple(best[np.argsort(-means[best], kind="stable")].tolist())
 
 
 def _grid(engine: Engine) -> list[float]:
@@ -304,23 +294,19 @@ def _disagreement(overview: Overview) -> str:
 
 def _stuck(overview: Overview) -> str:
     """All open pairs need candidates that cannot be measured any more."""
-    engine = overview.engine
-    closed = set(range(overview.K)) - set(overview.roster.measurable)
-    if not closed or overview.decision is not None or is_python(overview.settings.stopping):
+    engine, measurable = overview.engine, overview.roster.measurable
+    python = is_python(overview.settings.stopping)
+    if overview.decision is not None or python or not engine.is_estimated:
         return ""
-    if not engine.is_estimated:
-        return ""
-    settled, weights, inside = engine.settled(), engine.weights, engine.incumbents
-    outside = [arm for arm in range(overview.K) if arm not in inside]
-    waiting: set[int] = set()
-    for pair in ((i, j) for i in outside for j in inside):
-        if pair in settled:
+    settled, counts, waiting = engine.settled(), overview.counts, set[int]()
+    for i, j in itertools.product(range(overview.K), engine.incumbents):
+        if i in engine.incumbents or (i, j) in settled:
             continue
-        fixed = [arm for arm in pair if arm in closed]
-        others = [arm for arm in pair if arm not in closed]
-        if not fixed or any(weights[arm] < ENOUGH * weights[fixed[0]] for arm in others):
+        closed = {arm for arm in (i, j) if arm not in measurable}
+        others = {i, j} - closed
+        if not closed or any(counts[arm] < ENOUGH * counts[min(closed)] for arm in others):
             return ""
-        waiting |= set(fixed)
+        waiting |= closed
     if not waiting:
         return ""
     return (

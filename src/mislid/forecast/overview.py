@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -309,46 +310,31 @@ class Overview:
         """
         return evidence_over_time(self)
 
-    @property
-    def optimal(self) -> Vector | None:
-        """The best allocation if the present estimates were true; None where it is not known."""
-        time = self._time[0]
-        return None if time is None or time.note else time.allocation
-
-    @property
-    def no_optimum(self) -> str:
-        """Why `optimal` is not known; empty before there are estimates."""
-        time, note = self._time
-        return note if time is None else time.note
-
-    @property
-    def lower_bound(self) -> float | None:
-        """Measurements that any method needs on average if the present estimates were true."""
-        time, delta = self._time[0], self.settings.delta
-        if time is None:
-            return None
-        return time.samples(delta) if delta < 0.5 else 0.0
-
     @cached_property
-    def _time(self) -> tuple[CharacteristicTime | None, str]:
-        """The characteristic time of the present estimates, or why it is not known."""
+    def time(self) -> CharacteristicTime | None:
+        """The characteristic time if the present estimates were true; None where it is not known.
+
+        It is not known before there are estimates, and takes long with many candidates.
+        """
         settings, engine = self.settings, self.engine
-        if not engine.is_estimated:
-            return None, ""
-        if math.isfinite(settings.misspecification) and self.is_large:
-            return None, "not computed for so many candidates"
-        try:
-            time = characteristic_time(
-                self.candidates.model(settings.misspecification),
+        slow = math.isfinite(settings.misspecification) and self.is_large
+        if slow or not engine.is_estimated:
+            return None
+        with suppress(CertificateError):
+            return characteristic_time(
+                engine.question.model,
                 engine.estimate,
                 settings.m,
                 noise=likely_deviations(settings, engine),
                 tolerance=settings.tolerance,
                 rtol=RTOL,
             )
-        except CertificateError:
-            return None, "could not be computed with certainty"
-        return time, ""
+        return None
+
+    @property
+    def optimal(self) -> Vector | None:
+        """The best allocation (K,) if the present estimates were true."""
+        return None if self.time is None or self.time.note else self.time.allocation
 
     def names(self, arms: Iterable[int], *, registered: bool = False) -> tuple[Label, ...]:
         """The labels of arms.
@@ -424,15 +410,6 @@ class Overview:
         return plain
 
 
-def is_proven(stopping: str) -> bool:
-    """Whether the error rate of a stopping rule is proven.
-
-    >>> is_proven("guaranteed"), is_proven("heuristic")
-    (True, False)
-    """
-    return stopping_rule_called(stopping).guaranteed
-
-
 def guarantee(settings: Settings, *, contradicted: bool = False) -> str:
     """What is guaranteed of an answer, as a phrase.
 
@@ -440,7 +417,7 @@ def guarantee(settings: Settings, *, contradicted: bool = False) -> str:
     >>> guarantee(create_study(candidates=["a", "b"], m=1, stopping="heuristic", noise=1).settings)
     "no proof (stopping rule 'heuristic')"
     """
-    if not is_proven(settings.stopping):
+    if not stopping_rule_called(settings.stopping).guaranteed:
         return f"no proof (stopping rule {settings.stopping!r})"
     if contradicted:
         return "no proof (the data contradict what was declared)"

@@ -42,9 +42,9 @@ class Expected:
 
     def __init__(self, settings: Settings, candidates: Candidates) -> None:
         self.settings, self.candidates = settings, candidates
-        # Of a typical candidate, as in the rule itself; the unit of gaps where it is not known.
+        # Of a typical candidate, as in the rule itself: half of the range of bounded values, and 1
+        # where it is not known.
         self.noise = math.exp(float(np.mean(np.log(settings.deviations(candidates.K)))))
-        self.unit = "the noise" if settings.reward_range is None else "half of the range"
         self.is_known = settings.noise_model not in UNDECLARED
 
     def samples(self, gap: float, misspecification: float | None = None) -> int | None:
@@ -145,10 +145,9 @@ class FeatureCheck(PlainRecord):
     leverage, leverage_of
         The largest leverage, and its candidate: the share of a candidate's own measurement in its
         prediction when all are measured equally often. At 1 the others say nothing about it.
-    gap, unit
-        A plausible distance of two candidates, the noise of one measurement, and its name: half of
-        the range, where values have one. None where the noise is not known; then the numbers of
-        measurements are those for the noise itself.
+    gap
+        The noise of one measurement, as a plausible distance of two candidates. None where it is
+        not known; then the numbers of measurements are those for the noise itself.
     samples_without
         Measurements in all to tell any two candidates apart that differ by `gap`, without features.
     samples_linear, samples_with
@@ -165,7 +164,6 @@ class FeatureCheck(PlainRecord):
     leverage: float
     leverage_of: Label
     gap: float | None
-    unit: str
     samples_without: int | None
     samples_linear: int | None
     samples_with: int | None
@@ -189,7 +187,7 @@ class FeatureCheck(PlainRecord):
                 "the features help to choose what to measure, and prove nothing: that needs a "
                 "noise that is known"
             )
-        apart = self.unit if self.gap is None else f"{self.gap:.3g}, {self.unit}"
+        apart = "the noise" if self.gap is None else f"{self.gap:.3g}, the noise"
         words = (
             f"to tell apart two candidates whose means differ by {apart}, it takes about "
             f"{_count(self.samples_without)} measurements in all without the features, "
@@ -238,7 +236,6 @@ def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
         leverage=min(1.0, float(leverages[most])),
         leverage_of=candidates.labels[most],
         gap=expected.noise if expected.is_known else None,
-        unit=expected.unit,
         samples_without=without,
         samples_linear=samples(0.0),
         samples_with=None if math.isinf(declared) else samples(declared),
@@ -262,9 +259,9 @@ class BudgetCheck(PlainRecord):
         None also where there are no features, or the misspecification is not known.
     misspecification
         The declared one; infinite where it is not known.
-    noise, unit
-        Of a typical candidate, to compare gaps with, and its name: half of the range, where values
-        have one. None where it is not known, and gaps are multiples of it.
+    noise
+        Of a typical candidate, to compare gaps with. None where it is not known, and gaps are
+        multiples of it.
     """
 
     budget: int
@@ -273,7 +270,6 @@ class BudgetCheck(PlainRecord):
     gap_with: float | None
     misspecification: float
     noise: float | None
-    unit: str
 
     @property
     def statement(self) -> str:
@@ -292,7 +288,7 @@ class BudgetCheck(PlainRecord):
             )
         if self.gap_with is not None and self.misspecification > 0.0:
             words += f", by {_apart(self.gap_with)} if to within {self.misspecification:.3g}"
-        return f"{words}; {self.unit} is {self.noise:.3g}"
+        return f"{words}; the noise is {self.noise:.3g}"
 
 
 def _apart(gap: float | None) -> str:
@@ -313,5 +309,4 @@ def check_budget(settings: Settings, candidates: Candidates, budget: int | None)
         gap_with=expected.gap(budget, declared) if known else None,
         misspecification=declared,
         noise=expected.noise if expected.is_known else None,
-        unit=expected.unit,
     )

@@ -19,6 +19,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,10 +41,8 @@ if TYPE_CHECKING:
 
 # One of this many runs is meant to be below the range, and one above it.
 TAIL = 10
-# So that the second and the second last are the range; with many numbers, first and last.
-SIMULATIONS, FEW_SIMULATIONS = 2 * TAIL - 1, TAIL - 1
-# Candidates times features from which simulations are expensive.
-MANY_NUMBERS = 10_000
+# So that the second and the second last are the range.
+SIMULATIONS = 2 * TAIL - 1
 ASKED = ("m", "delta", "tolerance", "misspecification")
 # Error rates that are often asked for.
 DELTAS = (0.1, 0.01)
@@ -61,6 +60,8 @@ _POSITIONS = 1 << 62
 # The third stream of a study's seed: simulations take the first for rewards, decisions the second.
 _STREAM = 2
 
+# Measurements to go: the estimate, its range, and why there is none.
+ToGo = tuple[int | None, int, int | None, str]
 SKIPPED = "no forecast: it was not asked for"
 NO_RULES = (
     "no forecast: the study's rules are written in Python and were not given, or of a package that "
@@ -90,9 +91,8 @@ class StudyProgress(PlainRecord):
     lower_bound
         Measurements in all that any method with this error rate needs on average if the means are
         as estimated now: T kl(1 - delta, delta). Infinite where they are tied.
-    spent, more_cost
-        In a study with costs, the cost of the measurements so far and of those to go; None where it
-        is not known.
+    spent
+        The cost of the measurements so far; None in a study without costs.
     """
 
     more: int | None
@@ -105,7 +105,6 @@ class StudyProgress(PlainRecord):
     threshold: float | None = None
     lower_bound: float | None = None
     spent: float | None = None
-    more_cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,26 +174,21 @@ def progress(overview: Overview, simulations: int | None = None) -> StudyProgres
     if forward.missing:
         return StudyProgress(None, forward.missing, None, _too_early(forward), spent=spent)
     decided, verdict, decision = forward.begin(), forward.verdict, overview.decision
-    more: tuple[int | None, int, int | None, str] = 0, 0, 0, ""
-    more_cost = None if costs is None else 0.0
+    more: ToGo = 0, 0, 0, ""
     if decision is not None:
         verdict = Verdict(True, decision.statistic, decision.threshold, decision.pair)
     elif not decided and simulations == 0:
-        more, more_cost = (None, 0, None, SKIPPED), None
+        more = None, 0, None, SKIPPED
     elif not decided:
-        runs, bills = _simulated(overview, forward, simulations)
-        more = _summary(runs, overview)
-        known = more[0] is not None and costs is not None
-        more_cost = sorted(bills)[(len(bills) - 1) // 2] if known else None
+        more = _to_go(overview, forward, simulations)
     return StudyProgress(
         *more,
         best_now=best,
         pair=overview.names(verdict.pair) if verdict and verdict.pair else None,
         statistic=_known(verdict.statistic) if verdict else None,
         threshold=_known(verdict.threshold) if verdict else None,
-        lower_bound=overview.lower_bound,
+        lower_bound=_lower_bound(overview),
         spent=spent,
-        more_cost=more_cost,
     )
 
 
@@ -209,7 +203,7 @@ def what_if(overview: Overview, simulations: int | None = None, **changes: float
     question = {name: getattr(now, name) for name in ASKED}
     changed = tuple(name for name in ASKED if question[name] != getattr(was, name))
     forward, decided, best = Forward.of(overview, now), False, tuple[Label, ...]()
-    more: tuple[int | None, int, int | None, str] = 0, 0, 0, ""
+    more: ToGo = 0, 0, 0, ""
     if forward.missing:
         more = None, forward.missing, None, _too_early(forward)
     else:
@@ -218,7 +212,7 @@ def what_if(overview: Overview, simulations: int | None = None, **changes: float
             words = "no forecast: the data contradict its noise or misspecification"
             decided, more = False, (None, 0, None, words)
         elif not decided:
-            more = _summary(_simulated(overview, forward, simulations)[0], overview)
+            more = _to_go(overview, forward, simulations)
     return WhatIf(*more, **question, changed=changed, decided_now=decided, answer_now=best)
 
 
@@ -265,41 +259,35 @@ def _is_refuted(overview: Overview, now: Settings) -> bool:
     return is_refuted(now, overview.candidates, overview.counts, engine.means, engine.scatter)
 
 
-def _simulated(
-    overview: Overview, forward: Forward, wanted: int | None
-) -> tuple[list[float], list[float]]:
-    """Measurements to go in each run, infinite beyond the horizon, and their costs if known."""
-    costs, settings = overview.roster.costs, overview.settings
-    features = overview.candidates.features
-    many = features is not None and features.size >= MANY_NUMBERS
-    count = wanted or (FEW_SIMULATIONS if many else SIMULATIONS)
-    runs: list[float] = []
-    bills: list[float] = []
-    # When most are beyond the horizon, the estimate is, and so is the range's upper end.
-    while len(runs) < count and 2 * runs.count(math.inf) <= count:
-        key = _STREAM, overview.events, len(runs)
-        rng = default_rng(SeedSequence(settings.seed, spawn_key=key))
-        runs.append(forward.run(rng, HORIZON * overview.samples))
-        if costs is not None:
-            bills.append(forward.spent(costs) if runs[-1] < math.inf else math.inf)
-    return runs, bills
-
-
-def _summary(runs: Sequence[float], overview: Overview) -> tuple[int | None, int, int | None, str]:
-    """Median, range and note.
+def _to_go(overview: Overview, forward: Forward, simulations: int | None) -> ToGo:
+    """Median, range and note of the measurements to go.
 
     The k-th smallest and the k-th largest of n runs have one more run between them with probability
     1 - 2 k / (n + 1), whatever the distribution. Less than nine runs have no rank in the tails.
     """
-    horizon, ordered, beyond = HORIZON * overview.samples, sorted(runs), runs.count(math.inf)
-    tail = max((len(ordered) + 1) // TAIL, 1) - 1
-    middle = ordered[(len(ordered) - 1) // 2] if 2 * beyond <= len(ordered) else math.inf
+    horizon, count, runs = HORIZON * overview.samples, simulations or SIMULATIONS, list[float]()
+    # When most are beyond the horizon, the estimate is, and so is the range's upper end.
+    while len(runs) < count and 2 * runs.count(math.inf) <= count:
+        key = _STREAM, overview.events, len(runs)
+        rng = default_rng(SeedSequence(overview.settings.seed, spawn_key=key))
+        runs.append(forward.run(rng, horizon))
+    ordered, beyond = sorted(runs), runs.count(math.inf)
+    tail = max((len(runs) + 1) // TAIL, 1) - 1
+    middle = ordered[(len(runs) - 1) // 2] if 2 * beyond <= len(runs) else math.inf
     low, high = ordered[tail], ordered[-1 - tail] if middle < math.inf else math.inf
     note = ""
     if math.isinf(high):
         note = f"{beyond} of {len(runs)} simulations went on for more than {horizon} measurements"
     more, most = (None if math.isinf(value) else int(value) for value in (middle, high))
     return more, horizon if math.isinf(low) else int(low), most, note
+
+
+def _lower_bound(overview: Overview) -> float | None:
+    """Measurements that any method needs on average if the present estimates were true."""
+    time, delta = overview.time, overview.settings.delta
+    if time is None:
+        return None
+    return time.samples(delta) if delta < 0.5 else 0.0
 
 
 def _too_early(forward: Forward) -> str:
@@ -330,22 +318,6 @@ def likely_deviations(settings: Settings, engine: Engine) -> Vector:
     if settings.noise_model == EQUAL:
         return np.full(counts.size, math.sqrt(together))
     return np.asarray(np.sqrt((scatter + FEW * together) / (freedom + FEW)), np.float64)
-
-
-class Noise(dict[int, Generator]):
-    """A random generator per arm, which keeps runs for different questions alike.
-
-    A run measures few of many arms, so that generators are made when they are needed.
-    """
-
-    def __init__(self, rng: Generator) -> None:
-        super().__init__()
-        self._root: Any = rng.bit_generator.seed_seq
-
-    def __missing__(self, arm: int) -> Generator:
-        key = (*self._root.spawn_key, arm)
-        self[arm] = default_rng(SeedSequence(self._root.entropy, spawn_key=key))
-        return self[arm]
 
 
 class Forward:
@@ -405,12 +377,19 @@ class Forward:
 
         In the middle of the last repeats, because any of them may have been enough.
         """
-        means, rounds, repeats, noise = self._possible_means(rng), 0, 1, Noise(rng)
+        means, rounds, repeats = self._possible_means(rng), 0, 1
+        root: Any = rng.bit_generator.seed_seq
+
+        @cache
+        def noise(arm: int) -> Generator:
+            """A generator per arm keeps runs for different questions alike."""
+            return default_rng(SeedSequence(root.entropy, spawn_key=(*root.spawn_key, arm)))
+
         if self.begin():
             return 0
         engine, counts, samples = self._engine, self.counts.copy(), int(self.counts.sum())
         for arm in self._waiting:
-            self._measure(arm, 1, means[arm], noise[arm])
+            self._measure(arm, 1, means[arm], noise(arm))
             counts[arm] += 1
         while engine.is_midround or not engine.judge().decided:
             done = engine.samples - samples
@@ -418,14 +397,10 @@ class Forward:
                 return math.inf
             arm = engine.propose(int(rng.integers(_POSITIONS)))
             repeats = self._repeats(counts[arm], done, rounds)
-            self._measure(arm, repeats, means[arm], noise[arm])
+            self._measure(arm, repeats, means[arm], noise(arm))
             counts[arm] += repeats
             rounds += 1
         return engine.samples - samples - (repeats - 1) // 2
-
-    def spent(self, costs: Vector) -> float:
-        """The cost of the measurements of the last run."""
-        return float(costs @ (self._engine.counts - self.counts))
 
     def _repeats(self, count: float, done: int, rounds: int) -> int:
         """How often to measure an arm that is proposed and has been measured `count` times."""

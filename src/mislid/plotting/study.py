@@ -251,7 +251,7 @@ def draw_forecast(overview: Overview) -> Figure | None:
     _check_overview(overview)
     if overview.samples == 0 or not overview.has_rules or overview.refuted:
         return None
-    rows, bound = forecast_rows(overview), overview.lower_bound
+    rows, bound = forecast_rows(overview), overview.progress.lower_bound
     with theme.drawing():
         figure = theme.new_figure(0.34 * len(rows) + 1.25)
         axes, now = figure.subplots(), overview.samples

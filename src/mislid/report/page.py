@@ -66,7 +66,8 @@ def write_report(study: Study, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import tempfile
-    >>>     >>> import mislid
+    >>> from pathlib import Path
+    >>> import mislid
     >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1, noise=1)
     >>> study.add_observations([("oolong", 6.0), ("sencha", 7.5)])
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -177,8 +178,6 @@ def _candidates(overview: Overview) -> Html:
     )
     if overview.optimal is not None:
         caption += "Optimal shares are those that would be best if the present estimates were true."
-    elif overview.no_optimum:
-        caption += f"The optimal shares were left out: {overview.no_optimum}."
     if overview.K > MOST:
         caption += f" The first {MOST} of {overview.K:,} are drawn; all are in the table."
     figure = draw_candidates(overview)

@@ -72,7 +72,7 @@ def allocation_of(overview: Overview) -> Any:
         "labels": overview.labels,
         "shares": (overview.counts / max(overview.samples, 1)).tolist(),
         "optimal": None if optimal is None else optimal.tolist(),
-        "note": overview.no_optimum,
+        "note": "" if overview.time is None else overview.time.note,
     }
 
 

@@ -19,9 +19,8 @@ from mislid.verification.families import (
     by_two_arms,
     families_of,
 )
-from mislid.verification.geometry import Pair, Witness, rounding
+from mislid.verification.geometry import Model, Pair, Witness, rounding
 from mislid.verification.intervals import Interval, exactly, log, stack
-from mislid.verification.model import Model
 from mislid.verification.noise import EQUAL as SHARED
 from mislid.verification.noise import UNKNOWN
 from mislid.verification.question import Candidates, Data, Settings, read_moment

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid.verification import intervals as iv
-from mislid.verification.equal import Cells
-from mislid.verification.geometry import Centred, Duality, Frame, Pair, Witness
+from mislid.verification.geometry import Centred, Duality, Frame, Model, Pair, Witness
 from mislid.verification.intervals import Interval, around, exactly
-from mislid.verification.model import Model
+from mislid.verification.variances import Cells
 
 TWO_ARMS, LINEAR, DIAGONAL = "two arms", "linear", "diagonal"
 # Shares of the families in M; where nothing is linear, two arms have all of it.

@@ -10,9 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mislid.verification.equal import Cells, cells_of, estimated_precision
+from mislid.verification.geometry import Model, level_only, model_of
 from mislid.verification.intervals import Interval, exactly, of_fraction
-from mislid.verification.model import Model, level_only, model_of
 from mislid.verification.noise import KNOWN, NoiseModel, read_noise_model
 from mislid.verification.reading import (
     Failure,
@@ -22,6 +21,7 @@ from mislid.verification.reading import (
     Vector,
     sha256_of,
 )
+from mislid.verification.variances import Cells, cells_of, estimated_precision
 
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
 # What there is at every time.

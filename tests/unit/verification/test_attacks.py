@@ -28,9 +28,8 @@ from mislid.verification.families import (
     by_two_arms,
     families_of,
 )
-from mislid.verification.geometry import Witness
+from mislid.verification.geometry import Model, Witness, model_of
 from mislid.verification.intervals import Interval, exactly, of_fraction, stack
-from mislid.verification.model import Model, model_of
 from oracles.exact_evidence import Exact
 
 TRIES = {"two arms": 50_000, "linear": 24_000, "witnesses": 30_000, "tilted": 1_500}

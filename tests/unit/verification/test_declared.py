@@ -11,10 +11,9 @@ from helpers.certificates import CASES
 from helpers.tampering import changed, sealed
 from mislid.geometry.projection import project
 from mislid.stopping.dispersion import Dispersion
-from mislid.verification import declared
-from mislid.verification.geometry import Duality
+from mislid.verification import checks
+from mislid.verification.geometry import Duality, model_of
 from mislid.verification.intervals import exactly
-from mislid.verification.model import model_of
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +30,7 @@ def test_evidence_against_noise_is_that_of_the_rules() -> None:
         squares = counts * rng.uniform(0.2, 3.0, counts.size) * rng.choice([1.0, 10.0, 1000.0])
         squares[counts < 2.0] = 0.0
         expected = Dispersion(counts, squares).log_evidence()
-        found = declared.against_noise(counts, exactly(squares))
+        found = checks.against_noise(counts, exactly(squares))
         assert_allclose([found.low, found.high], expected, rtol=1e-10, atol=1e-10)
 
 
@@ -51,7 +50,7 @@ def test_distances_are_those_of_projections() -> None:
             model.features, np.arange(d), np.asarray(mislid.spanner(model)), model.misspecification
         )
         expected = project(model, means, q).cost
-        found = declared.distance(Duality(own, exactly(q), exactly(means)))
+        found = checks.distance(Duality(own, exactly(q), exactly(means)))
         assert_allclose([found.low, found.high], expected, rtol=1e-7, atol=1e-7)
     assert tried > 60
 

@@ -7,7 +7,7 @@ import pytest
 
 from mislid.stopping.evidence import by_two_arms, families_of
 from mislid.stopping.spread import Spread
-from mislid.verification import equal, families
+from mislid.verification import families, variances
 from mislid.verification.intervals import exactly
 
 COUNTS = [1, 2, 5, 40, 3000, 10**6]
@@ -18,7 +18,7 @@ def test_volumes_are_enclosed_and_tight(h: float) -> None:
     counts = np.array([0.0, 1.0, 2.0, 3.0, 17.0, 900.0])
     every = (math.log1p(h * (n - 1) / n) for count in counts for n in range(1, int(count) + 1))
     exact = math.fsum(every)
-    found = equal.volume(counts, exactly([h]))
+    found = variances.volume(counts, exactly([h]))
     assert found.low[0] <= exact * (1 + 1e-15)
     assert exact * (1 - 1e-15) <= found.high[0]
     assert found.high[0] - found.low[0] <= 1e-11 * (1.0 + exact)
@@ -37,7 +37,7 @@ def test_two_arms_are_bounded_from_below_and_tightly() -> None:
         gap = unit * float(rng.choice([-0.1, 0.0, 0.01, 0.2, 3.0]))
         n = (np.array([counts[k]]) for k in (i, j))
         expected = by_two_arms(ours, np.array([gap]), *n, Spread(counts, scatter))[0]
-        cells = equal.cells_of(counts, np.zeros(K), scatter, theirs.scales, K)
+        cells = variances.cells_of(counts, np.zeros(K), scatter, theirs.scales, K)
         weights = (exactly([counts[k]]) for k in (i, j))
         found = families.by_two_arms(theirs, exactly([gap]), *weights, cells)
         if gap <= 0.0:
@@ -52,6 +52,6 @@ def test_two_arms_are_bounded_from_below_and_tightly() -> None:
 def test_nothing_is_said_by_scatter_that_is_rounding() -> None:
     counts, sizes = np.full(3, 50.0), exactly([0.1, 1.0])
     for scatter in (0.0, 1e-27):
-        cells = equal.cells_of(counts, np.full(3, 10.0), np.full(3, scatter), sizes, 3)
+        cells = variances.cells_of(counts, np.full(3, 10.0), np.full(3, scatter), sizes, 3)
         assert cells.logs.high == pytest.approx(np.full((272, 2), math.log(0.2)))
-    assert equal.estimated_precision(counts, np.ones(3), np.full(3, 49.0)).middle == 1.0  # type: ignore[union-attr]
+    assert variances.estimated_precision(counts, np.ones(3), np.full(3, 49.0)).middle == 1.0  # type: ignore[union-attr]

@@ -14,9 +14,8 @@ from mislid.geometry.coordinates import coordinates
 from mislid.stopping import evidence as rule
 from mislid.verification import families
 from mislid.verification.families import DIAGONAL, LINEAR, TWO_ARMS, Family, Moment
-from mislid.verification.geometry import Witness
+from mislid.verification.geometry import Witness, model_of
 from mislid.verification.intervals import exactly
-from mislid.verification.model import model_of
 
 PAIR = (0, 1)
 

@@ -178,10 +178,10 @@ def _file(address: str) -> Path | None:
 
 def after(study: Study) -> dict[str, Any]:
     """How a study stands after a change."""
-    from mislid.forecast.overview import is_proven
+    from mislid.stopping.rules import stopping_rule_called
 
     status = study.status
-    proven = status != "contradicted" and is_proven(study.settings.stopping)
+    proven = status != "contradicted" and stopping_rule_called(study.settings.stopping).guaranteed
     return {"samples": study.samples, "status": status, "proven": proven}
 
 

@@ -151,8 +151,9 @@ def command(
 
 
 def _facts(study: Study) -> dict[str, Any]:
-    from mislid.forecast.overview import guarantee, is_proven
+    from mislid.forecast.overview import guarantee
     from mislid.io import as_plain
+    from mislid.stopping.rules import stopping_rule_called
 
     settings, candidates = study.settings, study.candidates
     features = candidates.features
@@ -169,7 +170,7 @@ def _facts(study: Study) -> dict[str, Any]:
         "columns": None if features is None else candidates.columns,
         **plain,
         "noise": noise[0] if len(noise) == 1 else list(noise),
-        "proven": is_proven(settings.stopping),
+        "proven": stopping_rule_called(settings.stopping).guaranteed,
         "guarantee": guarantee(settings),
         **{
             name: None if check is None else {**check.to_dict(), "statement": check.statement}

@@ -54,7 +54,7 @@ _HEADINGS = {
 @format_option()
 def list_command(storage: str | None, form: str) -> None:
     """Print a line about every study in the storage."""
-    from mislid.forecast.overview import is_proven
+    from mislid.stopping.rules import stopping_rule_called
 
     with open_storage(storage) as place:
         from mislid.study import list_studies
@@ -69,7 +69,7 @@ def list_command(storage: str | None, form: str) -> None:
                 "pending": line.pending,
                 "stopping": line.stopping,
                 "guarantee": "proven"
-                if line.status != "contradicted" and is_proven(line.stopping)
+                if line.status != "contradicted" and stopping_rule_called(line.stopping).guaranteed
                 else NO_PROOF,
                 "created": moment(line.created),
                 "updated": moment(line.updated),

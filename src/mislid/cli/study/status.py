@@ -90,7 +90,7 @@ def _table(seen: Overview, facts: dict[str, Any], progress: StudyProgress) -> li
         ("question", f"{the_best(seen.settings.m)} of {seen.K} candidates"),
         ("guarantee", facts["guarantee"]),
         ("measurements", f"{seen.samples:,}"),
-        *_costs(facts, progress),
+        *_costs(facts),
         *(
             (name, listed(facts[key]))
             for name, key in (("added", "added"), ("left", "left"), ("not measured now", "retired"))
@@ -118,17 +118,14 @@ def _table(seen: Overview, facts: dict[str, Any], progress: StudyProgress) -> li
     return rows + [("warning", warning.message) for warning in seen.warnings]
 
 
-def _costs(facts: dict[str, Any], progress: StudyProgress) -> list[tuple[str, str]]:
+def _costs(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Budget and cost, where there are any."""
     rows, left = [], facts["budget_left"]
     if left is not None:
         used = "used up: `mislid study result --now` says what to report"
         rows.append(("budget", f"{facts['budget']:,}, {f'{left:,} left' if left else used}"))
-    if progress.spent is not None:
-        words = f"{number(progress.spent)} by now"
-        if progress.more_cost:
-            words += f", about {number(progress.more_cost)} to go"
-        rows.append(("cost", words))
+    if facts["spent"] is not None:
+        rows.append(("cost", number(facts["spent"])))
     return rows
 
 
