@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mislid._jit import Matrix
+from mislid.algorithms._index_rules import corner_of
 from mislid.geometry.search import search_space
-from mislid.question import Question
 from mislid.stopping import evidence, projected_test
 from mislid.stopping import spread as equal
 from mislid.stopping.adaptive import Adaptive, judge_adaptive
@@ -37,11 +36,6 @@ from mislid.stopping.settled import new_settled
 from mislid.stopping.state import EQUAL, KNOWN, UNKNOWN, Setting
 from mislid.stopping.tube_ratio_test import TubeRatioTest, judge_tube_ratio
 from mislid.stopping.unknown_noise import shifts
-
-
-def _corner(setting: Setting, question: Question) -> Matrix:
-    """The spanner's features as they were given: rivals have a ridge in their coordinates."""
-    return np.ascontiguousarray(question.model.features[setting.basis])
 
 
 @register(STOPPING_RULES["guaranteed"])
@@ -131,7 +125,7 @@ def _ratio(rule: LikelihoodRatio, setup: Setup) -> CompiledStopping:
     left = new_pairs_left(question.K, setting.m) if rule.selective else None
     if setting.eps > 0.0:
         return CompiledStopping(TubeRatioTest.zeros({}, **options), judge_tube_ratio, left)
-    ridge = new_ridge_space(setting, _corner(setting, question), rule.ridge)
+    ridge = new_ridge_space(setting, corner_of(setting, question), rule.ridge)
     struct = RatioTest.zeros({}, projects=setup.estimates, ridge=ridge, **options)
     return CompiledStopping(struct, judge_ratio, left)
 

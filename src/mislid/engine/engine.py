@@ -387,7 +387,7 @@ class Engine:
         np.add.at(asked, np.array(waiting, dtype=np.int64), 1)
         if np.any(self._state.counts[self._design] == 0.0):
             return int(np.count_nonzero(asked[np.unique(self._design)] == 0))
-        # A copy proposes: whether somebody asks must not change what happens next.
+        # A copy proposes, because this call must not change what happens next.
         probe = self.copy()
         if waiting:
             probe.propose()
@@ -745,12 +745,11 @@ class Engine:
         ------
         ProblemError
             If the batch has arms that there are not, or values that are not finite or that the
-            noise model rules out; nothing is taken in then. Also for a `successor` that is no
-            function, once there is a verdict.
+            noise model rules out; nothing is taken in then.
 
         Examples
         --------
-        Three values came in, then someone asked for two trials while one of arm 1 was open:
+        Three values come in, then two trials are asked for while one of arm 1 is open:
 
         >>> from mislid import Model
         >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)

@@ -20,9 +20,8 @@ in Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,28 +181,18 @@ class EventBatch:
             noise model rules out.
         """
         try:
-            arms, values = np.array(self.arms), np.array(self.values)
-        except ValueError:  # rows of unequal length
-            raise ProblemError(
-                "arms and values must be numbers; got a sequence among them"
-            ) from None
+            arms, values = np.array(self.arms), np.array(self.values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ProblemError("arms and values must be numbers") from None
         K = question.K
         if arms.size and (arms.dtype.kind not in "iu" or not 0 <= arms.min() <= arms.max() < K):
-            raise ProblemError(f"arms must be from 0 to {K - 1}; got {_extremes(arms)}")
-        if values.dtype.kind == "O":  # fractions and decimals are numbers, too
-            with suppress(TypeError, ValueError):
-                values = values.astype(np.float64)
-        numbers = values.ndim == 1 and values.dtype.kind in "biuf"
-        if arms.shape != values.shape or not numbers or not np.isfinite(values).all():
+            raise ProblemError(f"arms must be from 0 to {K - 1}; got {shown(self.arms)}")
+        if arms.shape != values.shape or not np.isfinite(values).all():
             raise ProblemError("values must be finite numbers, one for each arm that was measured")
         if question.reward_range is not None:
             told = [value for step in self if step.n == 0 for value in step.values]
             refuse_values(question, np.array(told, dtype=np.float64), np.ones(len(told)))
-        return arms.astype(np.int64, copy=False), values.astype(np.float64, copy=False)
-
-
-def _extremes(arms: NDArray[Any]) -> str:
-    return f"{arms.min()} to {arms.max()}" if arms.dtype.kind in "iu" else shown(arms.tolist())
+        return arms.astype(np.int64, copy=False), values
 
 
 # Columns of Steps.places: where a step's arms and choices begin, and the first trial asked for.
@@ -359,8 +348,6 @@ def follow(
 
     The first verdict that decides, or None, and the arms (n,) of the new trials.
     """
-    if not isinstance(batch, EventBatch):
-        raise ProblemError(f"batch must be a mislid.engine.EventBatch; got {shown(batch)}")
     arms, values = batch.measured(engine.question)
     steps = Steps(
         places=np.array(batch.ends(), dtype=np.int64),
@@ -375,8 +362,6 @@ def follow(
         step, found = _follow_on(engine, events, steps, step)
         verdict = verdict or found
         if found is not None and successor is not None:
-            if not callable(successor):
-                raise ProblemError(f"successor must be a function; got {shown(successor)}")
             engine = successor(engine)
     return verdict, steps.chosen
 

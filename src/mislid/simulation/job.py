@@ -100,16 +100,17 @@ class Job:
     def settings(self, runs: int) -> dict[str, Any]:
         """Everything that rows depend on, with versions, as values of JSON."""
         instance, model = self.instance, self.instance.model
-        numbers = [model.features, model.misspecification, instance.means, instance.noise]
-        return {
-            "instance": _digest(json.dumps(_plain(numbers)).encode()),
+        eps = model.misspecification
+        numbers = [model.features, eps, instance.means, instance.noise]
+        found = {
+            "instance": _digest(json.dumps(numbers, default=_plain).encode()),
             "K": model.K,
             "d": model.d,
-            "misspecification": _plain(model.misspecification),
+            "misspecification": eps if math.isfinite(eps) else str(eps),
             "m": int(self.m),
             "runs": runs,
             "seed": self.seed,
-            "options": {name: _plain(value) for name, value in sorted(self.options.items())},
+            "options": self.options,
             "versions": {
                 "mislid": mislid.__version__,
                 "numpy": np.__version__,
@@ -117,6 +118,7 @@ class Job:
             },
             "python": platform.python_version(),
         }
+        return dict(json.loads(json.dumps(found, default=_plain)))
 
 
 _warm = ""
@@ -136,33 +138,24 @@ def _digest(content: bytes) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value of JSON: an array becomes a digest, an object its class and attributes.
+    """What JSON has no form for: an array becomes a digest, an object its class and attributes.
 
-    >>> _plain(np.float64(0.5)), _plain(float("inf")), _plain({"widths": (1, 2)})
-    (0.5, 'inf', {'widths': [1, 2]})
+    >>> json.dumps({"delta": np.float64(0.5), "widths": (np.int64(1), 2)}, default=_plain)
+    '{"delta": 0.5, "widths": [1, 2]}'
     """
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return value.item()
     if isinstance(value, np.ndarray):
         return f"array {_digest(f'{value.dtype}{value.shape}'.encode() + value.tobytes())}"
     if isinstance(value, types.FunctionType):
         return f"{value.__module__}.{value.__qualname__}"
     kind = type(value).__qualname__
     if hasattr(value, "__dict__"):
-        return {kind: _plain(vars(value))}
+        return {kind: vars(value)}
     if dataclasses.is_dataclass(value):  # with slots
-        names = [one.name for one in dataclasses.fields(value)]
-        return {kind: {name: _plain(getattr(value, name)) for name in names}}
+        return {kind: {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}}
     # The text of some objects is an address, which differs between processes.
     return kind if " at 0x" in repr(value) else repr(value)
 

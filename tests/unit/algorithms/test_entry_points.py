@@ -1,15 +1,12 @@
 """Other packages add algorithms by entry points."""
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from helpers.command_line import ENVIRONMENT, command
-from helpers.scripts import run_script
-from mislid.algorithms import as_algorithm
+import mislid
+from mislid.algorithms import ALGORITHMS, algorithm_names, as_algorithm
 from mislid.errors import ProblemError
 
 SOURCE = """
@@ -54,10 +51,6 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def path_with(folder: Path) -> str:
-    return os.pathsep.join([str(folder), ENVIRONMENT["PYTHONPATH"]])
-
-
 CANNOT = "cannot be loaded; repair that package or remove it ("
 BROKEN = {
     "missing": ("lab_rules:Nobody", f"{CANNOT}AttributeError"),
@@ -77,51 +70,25 @@ def test_a_broken_one_is_refused(package: Path, monkeypatch: pytest.MonkeyPatch,
         as_algorithm(name)
 
 
-def test_own_names_win_and_studies_find_the_others(package: Path) -> None:
-    program = """
-import mislid
-from mislid.algorithms import ALGORITHMS, algorithm_names, as_algorithm
-assert as_algorithm("mislid") is ALGORITHMS["mislid"]
-assert algorithm_names().count("mislid") == 1
-try:
-    as_algorithm("nonsense")
-except mislid.errors.ProblemError as problem:
-    assert ", coin, ready-coin, " in str(problem), problem
-study = mislid.create_study(
-    candidates=["a", "b"], m=1, noise=0.1, algorithm="coin", storage="sqlite:///LAB"
-)
-study.optimize(lambda trial: {"a": 0.2, "b": 0.9}[trial.arm])
-again = mislid.load_study(storage="sqlite:///LAB")
-print(again.settings.algorithm, again.result.answer)
-"""
-    program = program.replace("LAB", str(package / "lab.db"))
-    said, _ = run_script(program, PYTHONPATH=path_with(package))
-    assert said == "coin ('b',)\n"
-
-
-def test_a_study_is_read_without_the_package_that_chose(package: Path, tmp_path: Path) -> None:
-    place = str(tmp_path / "lab.db")
-    program = """
-import mislid
-features = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0]}
-study = mislid.create_study(
-    study_name="s", candidates=features, m=1, misspecification=0.5, noise=0.1, algorithm="coin",
-    storage="sqlite:///LAB",
-)
-study.optimize(lambda trial: {"a": 0.2, "b": 0.9, "c": 0.3}[trial.arm])
-"""
-    run_script(program.replace("LAB", place), PYTHONPATH=path_with(package))
-
-    def study(*words: str) -> subprocess.CompletedProcess[str]:
-        return command("study", *words, "--storage", place, cwd=tmp_path)
-
-    for word in ("status", "estimates", "check"):
-        done = study(word, "s")
-        assert done.returncode == 0, done.stderr
-    assert "confirmed" in study("check", "s").stdout
-    done = study("result", "s", "--certificate", "s.json")
-    assert (done.returncode, "proven" in done.stdout) == (0, True), done.stderr
-    assert command("study", "verify", tmp_path / "s.json").returncode == 0
-    refused = study("ask", "s")
-    assert refused.returncode == 1
-    assert "'coin', with which this study was begun, is of a package that is not" in refused.stderr
+def test_own_names_win_and_studies_find_the_others(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log can be read where the package is missing, and is not continued there."""
+    storage = f"sqlite:///{package / 'lab.db'}"
+    with monkeypatch.context() as installed:
+        installed.syspath_prepend(package)
+        assert as_algorithm("mislid") is ALGORITHMS["mislid"]
+        assert algorithm_names().count("mislid") == 1
+        with pytest.raises(ProblemError, match=", coin, ready-coin, "):
+            as_algorithm("nonsense")
+        means = {"a": 0.2, "b": 0.9}
+        study = mislid.create_study(
+            candidates=list(means), m=1, noise=0.1, algorithm="coin", storage=storage
+        )
+        study.optimize(lambda trial: means[trial.arm])
+    again = mislid.load_study(storage=storage)
+    assert (again.settings.algorithm, again.result.answer) == ("coin", ("b",))
+    assert again.estimates()["count"].sum() == study.estimates()["count"].sum()
+    assert mislid.verify(again.result.certificate.to_dict()).proven
+    with pytest.raises(ProblemError, match="'coin', with which this study was begun, is of a pack"):
+        again.ask()

@@ -237,10 +237,9 @@ def test_settings_tell_composed_options_apart():
     assert settings(algorithm=LUCB(authors=True)) == {"algorithm": {"LUCB": {"authors": True}}}
     assert settings(algorithm=Own(1)) == settings(algorithm=Own(1))
     assert settings(algorithm=Own(1)) != settings(algorithm=Own(2))
-    assert settings(max_samples=np.int64(5), delta=np.float64(0.1), slack=np.inf) == {
+    assert settings(max_samples=np.int64(5), delta=np.float64(0.1)) == {
         "delta": 0.1,
         "max_samples": 5,
-        "slack": "inf",
     }
 
 
