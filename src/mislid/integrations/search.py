@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     import optuna
     from optuna.trial import FrozenTrial
 
-# A column follows from others if so little of it is left beside them.
+# A column follows from others if less than this is left beside them.
 IN_SPAN = 1e-9
-_ABSENT = object()
 # Settings that follow from the search.
 SAID_BY_SEARCH = ("candidates", "names", "columns", "direction", "intercept")
 
@@ -49,10 +47,10 @@ def from_optuna(
     misspecification: float | str | None = None,
     **settings: Any,
 ) -> Study:
-    """Begin a study of which m of an Optuna study's best trials are really best.
+    """Create a study of which m of an Optuna study's best trials are really best.
 
     The best value of a search is good partly by luck. So no value of the search counts here: all
-    candidates are measured anew. The search only says who the candidates are.
+    candidates are measured again. The search only says who the candidates are.
 
     Parameters
     ----------
@@ -109,33 +107,40 @@ def from_optuna(
     ('#4',)
     """
     most = as_count(top, "top", 2)
-    _refuse_settings(settings)
-    search = _as_search(study)
-    trials = _completed(search)
-    chosen = _best(trials, search.direction.name == "MAXIMIZE", most)
-    if len(chosen) < 2:
-        raise ProblemError(
-            "study must have at least 2 completed trials with different parameters; got one of "
-            f"Optuna with {len(chosen)}"
-        )
-    as_top_m(m, len(chosen))
-    return create_study(
-        **_candidates(chosen, trials, _as_params(params, chosen), misspecification),
-        m=m,
-        noise=noise,
-        direction=search.direction.name.lower(),
-        **settings,
-    )
-
-
-def _refuse_settings(settings: dict[str, Any]) -> None:
     for name in SAID_BY_SEARCH:
         if name in settings:
             raise ProblemError(f"{name} must be left out: it follows from Optuna's study")
+    search = _as_search(study)
+    trials = _completed(search)
+    chosen = _best(trials, search.direction.name == "MAXIMIZE", most)
+    K = len(chosen)
+    if K < 2:
+        raise ProblemError(
+            "study must have at least 2 completed trials with different parameters; got one of "
+            f"Optuna with {K}"
+        )
+    as_top_m(m, K)
+    columns, features = as_features(chosen, trials, _as_params(params, chosen))
+    candidates: dict[str, Any] = {"candidates": [f"#{trial.number}" for trial in chosen]}
+    if columns and len(columns) + 1 < K:
+        candidates = {
+            "candidates": features,
+            "names": candidates["candidates"],
+            "columns": columns,
+            "misspecification": misspecification,
+        }
+    elif misspecification is not None:
+        raise ProblemError(
+            f"misspecification must be left out: with {len(columns)} independent features and a "
+            f"common level, there is no structure in the means of {K} candidates: take more "
+            f"candidates (top) or other parameters (params); got {shown(misspecification)}"
+        )
+    direction = search.direction.name.lower()
+    return create_study(**candidates, m=m, noise=noise, direction=direction, **settings)
 
 
 def _as_search(study: Any) -> optuna.Study:
-    """The search; refuses several objectives."""
+    """The search, which must have one objective."""
     try:
         import optuna
     except ImportError:
@@ -155,18 +160,14 @@ def _as_search(study: Any) -> optuna.Study:
 
 
 def _completed(search: optuna.Study) -> list[FrozenTrial]:
-    """Trials that are done, feasible, and have a finite value; refuses none."""
+    """Trials that are done and feasible, and have a finite value."""
     trials = search.get_trials(deepcopy=False)
     done = [trial for trial in trials if trial.state.name == "COMPLETE"]
-    if not done:
-        states = Counter(trial.state.name.lower() for trial in trials)
-        counted = ", ".join(f"{count} {state}" for state, count in states.items()) or "no trials"
-        raise ProblemError(f"study must have completed trials; got one of Optuna with {counted}")
     good = [trial for trial in done if _is_feasible(trial) and math.isfinite(_value(trial))]
     if not good:
         raise ProblemError(
-            "study must have trials that are feasible and have a finite value; got one of Optuna "
-            f"with {len(done)} completed trials, none of them such"
+            "study must have completed trials that are feasible and have a finite value; got one "
+            f"of Optuna with {len(done)} completed trials of {len(trials)}, none of them such"
         )
     return good
 
@@ -197,45 +198,15 @@ def _as_params(params: Any, chosen: Sequence[FrozenTrial]) -> list[str]:
     known = list(dict.fromkeys(name for trial in chosen for name in trial.params))
     if params is None:
         return known
-    names = ", ".join(map(repr, known)) or "none"
-    rule = f"params must be a list of names of parameters, among {names}"
-    if isinstance(params, str | bytes) or not isinstance(params, Iterable):
-        raise ProblemError(f"{rule}; got {shown(params)}")
-    wanted = list(params)
+    is_list = isinstance(params, Iterable) and not isinstance(params, str | bytes)
+    wanted = list(params) if is_list else [params]
     for name in wanted:
-        if not isinstance(name, str) or name not in known:
-            raise ProblemError(f"{rule}; got {shown(name)}")
+        if not is_list or name not in known:
+            raise ProblemError(
+                "params must be a list of names of parameters, among "
+                f"{', '.join(map(repr, known)) or 'none'}; got {shown(name)}"
+            )
     return [name for name in known if name in wanted]
-
-
-def _candidates(
-    chosen: Sequence[FrozenTrial],
-    trials: Sequence[FrozenTrial],
-    params: Sequence[str],
-    misspecification: Any,
-) -> dict[str, Any]:
-    """Candidates with features, or without where any means would be linear in them."""
-    labels = [f"#{trial.number}" for trial in chosen]
-    columns, features = as_features(chosen, trials, params)
-    if columns and len(columns) + 1 < len(chosen):
-        return {
-            "candidates": features,
-            "names": labels,
-            "columns": columns,
-            "misspecification": misspecification,
-        }
-    if misspecification is not None:
-        why = (
-            f"with {len(columns)} independent features and a common level, any means of "
-            f"{len(chosen)} candidates are linear: take more candidates (top) or fewer parameters "
-            "(params)"
-            if columns
-            else "the candidates have no features, which differ from each other"
-        )
-        raise ProblemError(
-            f"misspecification must be left out: {why}; got {shown(misspecification)}"
-        )
-    return {"candidates": labels}
 
 
 def as_features(
@@ -249,52 +220,35 @@ def as_features(
     number would allow the same means. Columns that follow from others, or are the same for all, are
     left out: with the column of ones that studies add, what is left is independent.
     """
-    named = [column for name in names for column in _columns(name, chosen, searched)]
-    kept = _independent([column for _, column in named], len(chosen))
-    features = np.zeros((len(chosen), len(kept)))
-    for d, at in enumerate(kept):
-        features[:, d] = named[at][1]
-    return [named[at][0] for at in kept], features
+    kept, labels = [np.ones(len(chosen))], []
+    for name in names:
+        for label, column in _columns(name, chosen, searched):
+            if np.linalg.matrix_rank(np.column_stack([*kept, column]), tol=IN_SPAN) > len(kept):
+                kept.append(column)
+                labels.append(label)
+    return labels, np.column_stack(kept)[:, 1:]
 
 
 def _columns(
     name: str, chosen: Sequence[Searched], searched: Sequence[Searched]
-) -> Iterator[tuple[str, Vector]]:
+) -> list[tuple[str, Vector]]:
     """All columns of one parameter, with their names."""
     ranges = [trial.distributions[name] for trial in searched if name in trial.params]
+    has = np.array([name in trial.params for trial in chosen], dtype=np.float64)
     if not all(hasattr(one, "low") and hasattr(one, "high") for one in ranges):
-        yield from _choices(name, chosen)
-        return
-    has = np.array([name in trial.params for trial in chosen])
-    if not has.all():
-        yield f"{name} given", has.astype(np.float64)
+        # By their texts, because 1 and True are equal and None is no choice of those who lack it.
+        taken = [repr(trial.params[name]) if name in trial.params else "" for trial in chosen]
+        given = [trial.params[name] for trial in chosen if name in trial.params]
+        choices = {repr(choice): choice for choice in given}
+        return [
+            (f"{name}={choice}", np.array([float(one == text) for one in taken]))
+            for text, choice in choices.items()
+        ]
     # The range may have changed during the search: the widest counts.
     low, high = min(one.low for one in ranges), max(one.high for one in ranges)
-    log = all(one.log for one in ranges)
     values = np.array([trial.params.get(name, low) for trial in chosen], dtype=np.float64)
+    log = all(one.log for one in ranges)
     if log:
         values, low, high = np.log(values), math.log(low), math.log(high)
     places = (values - low) / (high - low) if high > low else np.zeros(len(chosen))
-    yield f"log {name}" if log else name, places
-
-
-def _choices(name: str, chosen: Sequence[Searched]) -> Iterator[tuple[str, Vector]]:
-    """A column for every choice that a trial has."""
-    taken = [trial.params.get(name, _ABSENT) for trial in chosen]
-    keys = [repr(choice) for choice in taken]
-    for key, choice in {repr(choice): choice for choice in taken if choice is not _ABSENT}.items():
-        yield f"{name}={choice}", np.array([float(one == key) for one in keys])
-
-
-def _independent(columns: Sequence[Vector], K: int) -> list[int]:
-    """Which columns follow neither from ones nor from those before them."""
-    basis, kept = [np.full(K, 1.0 / math.sqrt(K))], []
-    for at, column in enumerate(columns):
-        rest = column
-        for _ in range(2):  # once more, for what rounding left
-            rest = rest - sum((one @ rest) * one for one in basis)
-        size = float(np.linalg.norm(rest))
-        if size > IN_SPAN * float(np.linalg.norm(column)):
-            basis.append(rest / size)
-            kept.append(at)
-    return kept
+    return [(f"{name} given", has), (f"log {name}" if log else name, places)]

@@ -115,16 +115,19 @@ def test_features_that_fit_anything_are_left_out():
     assert mislid.from_optuna(search).candidates.features is None
     with pytest.raises(ProblemError, match="misspecification must be left out: with 2 independent"):
         mislid.from_optuna(search, misspecification=0.1)
-    with pytest.raises(ProblemError, match=r"misspecification must be left out: .* no features"):
+    with pytest.raises(ProblemError, match="left out: with 0 independent features"):
         mislid.from_optuna(search, misspecification=0.1, params=[])
 
 
 @pytest.mark.parametrize(
     ("trials", "words"),
     [
-        ([at(0.1, 0.5, TrialState.PRUNED)] * 3, "completed trials; .* 3 pruned"),
+        ([at(0.1, 0.5, TrialState.PRUNED)] * 3, "0 completed trials of 3, none of them such"),
         ([at(0.1, 0.5), at(0.2, 0.5)], "at least 2 completed trials with different parameters"),
-        ([at(float("inf"), 0.5)] * 2, "finite value; .* 2 completed trials, none of them such"),
+        (
+            [at(float("inf"), 0.5)] * 2,
+            "finite value; .* 2 completed trials of 2, none of",
+        ),
     ],
 )
 def test_searches_with_too_few_trials_are_refused(trials, words):
