@@ -30,6 +30,7 @@ def test_a_quick_run_prints_tables(name, tmp_path):
     assert len(done.stdout.splitlines()) > 2
 
 
+@pytest.mark.slow
 def test_finished_runs_are_kept(tmp_path):
     environment = {"MISLID_RUNS": str(tmp_path), "MISLID_DATA": str(tmp_path)}
     first = bench("proof", "--quick", **environment)

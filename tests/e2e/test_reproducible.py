@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = """
 import hashlib
 import numpy as np
@@ -26,6 +28,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_fresh_and_stored_kernels_agree(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
     said = [
