@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from mislid.io.files import Draft, alone_in, as_path, new_place, write_whole
+from mislid.io.files import alone_in, as_path, new_place, write_whole
 from mislid.io.instances import (
     Table,
     declared_misspecification,
@@ -23,7 +23,6 @@ from mislid.io.sheets import (
 )
 
 __all__ = [
-    "Draft",
     "Sheet",
     "Table",
     "alone_in",

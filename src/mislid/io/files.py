@@ -79,49 +79,24 @@ def read_content(place: Path, what: str) -> bytes:
     return content
 
 
-class Draft:
-    """A temporary file that takes its place when its content is known.
-
-    It is created at once, which shows that the directory can be written to. Readers of the place
-    see the old or the new content, never a part. A link is replaced, its target stays as it is; a
-    device, such as /dev/null, or a pipe is written to.
-    """
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self._is_file = place.is_file() or place.is_dir() or not place.exists()
-        beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
-        self.path = beside if self._is_file else place
-        self._file = self.path.open("xb" if self._is_file else "wb")
-
-    def __enter__(self) -> "Draft":
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        try:
-            self._file.close()
-        finally:
-            if self._is_file:
-                self.path.unlink(missing_ok=True)
-
-    def publish(self, content: bytes, *, replace: bool = True) -> None:
-        """Take the place; without `replace`, FileExistsError where there is a file."""
-        self._file.write(content)
-        self._file.flush()
-        if not self._is_file:
-            return
-        os.fsync(self._file.fileno())
-        self._file.close()
-        if not replace:
-            with self.place.open("xb"):  # of two processes, one succeeds
-                pass
-        self.path.replace(self.place)
-
-
 def write_whole(place: Path, content: bytes) -> None:
-    """Replace a file, or write a new one, in a directory that exists."""
-    with Draft(place) as draft:
-        draft.publish(content)
+    """Replace a file, or write a new one; readers see the old or the new content, never a part.
+
+    A link is replaced, its target stays as it is. A device, such as /dev/null, or a pipe is written
+    to.
+    """
+    if place.exists() and not place.is_file() and not place.is_dir():
+        place.write_bytes(content)
+        return
+    beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with beside.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

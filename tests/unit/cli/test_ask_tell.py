@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from helpers.study_calls import Call, printed, question, refused
-from mislid.io import Draft
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -52,11 +51,11 @@ def test_a_sheet_that_cannot_be_is_refused_before_asking(created: Call, opened, 
 def test_trials_of_a_sheet_that_failed_are_named(
     created: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(draft: Draft, content: bytes, *, replace: bool = True) -> None:
+    def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Draft, "publish", full)
+        patch.setattr("mislid.io.write_whole", full)
         done = created("ask", "s", "-n", 2, "--worker", "lab", "--csv", "plate.csv")
     refused(
         done,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,7 +25,6 @@ from mislid.errors import ConflictingTellError, MislidError, ProblemError
 
 if TYPE_CHECKING:
     from mislid.cli.study._sheets import Told
-    from mislid.io import Draft
     from mislid.study import Study, Trial
     from mislid.study.state import StudyState
 
@@ -112,14 +111,14 @@ def ask_command(
     """
     if worker == "":
         raise click.UsageError("--worker must be a name; got ''")
-    with _draft(sheet, force) as draft:
-        if pending:
-            trials = [trial for trial in study.pending if worker is None or trial.worker == worker]
-        else:
-            rest |= {"max_candidates": max_candidates, "max_per_candidate": max_per_candidate}
-            trials = study.ask(n, worker=worker, **rest)
-        if draft is not None:
-            _write(draft, study, trials, worker, force)
+    place = None if sheet is None else _new_sheet(sheet, force)
+    if pending:
+        trials = [trial for trial in study.pending if worker is None or trial.worker == worker]
+    else:
+        rest |= {"max_candidates": max_candidates, "max_per_candidate": max_per_candidate}
+        trials = study.ask(n, worker=worker, **rest)
+    if place is not None:
+        _write(place, study, trials, worker)
     click.echo(_trials_text(form, study, trials))
     if sheet is not None:
         click.echo(f"{counted(len(trials), 'trial')} in {sheet}.", err=True)
@@ -128,12 +127,10 @@ def ask_command(
         click.echo(f"Note: {note}.", err=True)
 
 
-def _draft(sheet: str | None, force: bool) -> Any:
-    """The sheet's file, opened before trials are handed out."""
-    if sheet is None:
-        return nullcontext()
+def _new_sheet(sheet: str, force: bool) -> Path:
+    """The sheet's place, checked before trials are handed out."""
     from mislid.cli.study._sheets import is_workbook
-    from mislid.io import Draft, new_place, require_workbooks
+    from mislid.io import new_place, require_workbooks
 
     place = new_place(sheet, "--csv")
     if is_workbook(place):
@@ -143,26 +140,20 @@ def _draft(sheet: str | None, force: bool) -> Any:
             f"--csv must name a new file; {sheet!r} is there already: give another name, or "
             "--force to overwrite it"
         )
-    try:
-        return Draft(place)
-    except OSError as problem:
-        raise ProblemError(
-            f"--csv must name a file that can be written; got {sheet!r} ({problem.strerror})"
-        ) from None
+    return place
 
 
-def _write(
-    draft: Draft, study: Study, trials: list[Trial], worker: str | None, force: bool
-) -> None:
+def _write(place: Path, study: Study, trials: list[Trial], worker: str | None) -> None:
     from mislid.cli.study._sheets import as_file, sheet_of
+    from mislid.io import write_whole
 
     try:
-        draft.publish(as_file(draft.place, *sheet_of(study, trials)), replace=force)
+        write_whole(place, as_file(place, *sheet_of(study, trials)))
     except OSError as problem:
         handed = ", ".join(f"{trial.id} ({trial.arm})" for trial in trials)
         again = f" --worker {shlex.quote(worker)}" if worker else ""
         raise MislidError(
-            f"the sheet {str(draft.place)!r} could not be written ({problem.strerror}), but these "
+            f"the sheet {str(place)!r} could not be written ({problem.strerror}), but these "
             f"trials were handed out: {handed}; get them again with `mislid study ask "
             f"{shlex.quote(study.study_name)} --pending{again} --csv FILE`"
         ) from None
