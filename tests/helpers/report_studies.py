@@ -10,7 +10,7 @@ import numpy as np
 import mislid
 from mislid.engine import Verdict
 from mislid.engine.view import View
-from mislid.forecast import Overview, Sensitivity, SensitivityRow, StudyProgress
+from mislid.forecast import Overview, Sensitivity, SensitivityRow
 from mislid.study import Study
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [0.5, 0.2], "e": [0.3, 0.9]}
@@ -69,10 +69,6 @@ def changed(overview: Overview, **parts: Any) -> Overview:
     other = copy.copy(overview)
     vars(other).update(parts)
     return other
-
-
-def progress(more: int | None, low: int, high: int | None, **others: Any) -> StudyProgress:
-    return StudyProgress(more, low, high, **{"note": "", **others})
 
 
 def dial(largest: float | None, *rows: SensitivityRow, smallest: float = 0.0) -> Sensitivity:

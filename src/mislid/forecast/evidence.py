@@ -239,9 +239,6 @@ class ResultNow(PlainRecord):
         hardest first.
     samples
         Number of measurements.
-    largest, smallest
-        The answer is proved for every misspecification up to `largest` (None: for none), and the
-        data refute any below `smallest`. None and 0 without features.
     contradicted
         Whether the data contradict the declarations.
     """
@@ -250,36 +247,19 @@ class ResultNow(PlainRecord):
     p_value: float
     pairs: tuple[tuple[Label, Label], ...]
     samples: int
-    largest: float | None
-    smallest: float
     contradicted: bool
-
-    @property
-    def statement(self) -> str:
-        """A summary in one sentence."""
-        if not self.answer:
-            return "there is no estimate yet"
-        names = ", ".join(map(str, self.answer))
-        if self.contradicted:
-            return f"best so far: {names}; nothing is proven, the data contradict the declaration"
-        words = f"best so far: {names}, with an anytime p-value of {self.p_value:.3g}"
-        if self.pairs:
-            words += f"; {len(self.pairs)} pairs are open"
-        return words
 
 
 def result_now(overview: Overview) -> ResultNow:
     """The best answer so far."""
     answer, contradicted = overview.leaders, bool(overview.refuted)
     if not answer:
-        return ResultNow((), 1.0, (), overview.samples, None, 0.0, contradicted)
+        return ResultNow((), 1.0, (), overview.samples, contradicted)
     question, settings = overview.engine.question, overview.settings
     proofs = pair_evidence(overview, answer, structured=question.structured)
     found = proofs.at(question.model.misspecification)
     order = np.argsort(found, kind="stable")
     price = settings.error_rate / settings.delta  # of changes of the question after a look
-    usable = question.structured and not contradicted
-    largest, smallest = proved_range(overview) if usable else (None, 0.0)
     open_pairs = [proofs.pairs[n] for n in order if found[n] < proofs.data.families.level]
     challengers, incumbents = (overview.names(pair[k] for pair in open_pairs) for k in (0, 1))
     return ResultNow(
@@ -287,8 +267,6 @@ def result_now(overview: Overview) -> ResultNow:
         p_value=1.0 if contradicted else min(1.0, price * math.exp(-float(found[order[0]]))),
         pairs=tuple(zip(challengers, incumbents, strict=True)),
         samples=overview.samples,
-        largest=largest,
-        smallest=smallest,
         contradicted=contradicted,
     )
 

@@ -25,13 +25,7 @@ from mislid.forecast.evidence import (
     intervals,
     proved_range,
 )
-from mislid.forecast.simulate import (
-    StudyProgress,
-    WhatIf,
-    likely_deviations,
-    progress,
-    what_ifs,
-)
+from mislid.forecast.simulate import StudyProgress, likely_deviations, progress
 from mislid.geometry.time import CharacteristicTime, characteristic_time
 from mislid.io import as_plain
 from mislid.stopping.rules import StoppingRule, stopping_rule_called
@@ -284,11 +278,6 @@ class Overview:
     def standing(self) -> StudyProgress:
         """`progress` without simulations."""
         return progress(self, simulations=0)
-
-    @cached_property
-    def what_ifs(self) -> tuple[WhatIf, ...]:
-        """Forecasts for questions that are often asked."""
-        return what_ifs(self)
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:

@@ -16,8 +16,7 @@ rounds behind it takes larger steps.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,6 @@ from mislid._formatting import roughly
 from mislid._validation import Vector, as_count
 from mislid.engine import Engine, Verdict
 from mislid.engine.engine import Memory
-from mislid.errors import ProblemError
 from mislid.study.assumption_tests import is_refuted
 from mislid.study.replay import new_engine
 from mislid.study.results import Label, PlainRecord
@@ -44,8 +42,6 @@ TAIL = 10
 # So that the second and the second last are the range.
 SIMULATIONS = 2 * TAIL - 1
 ASKED = ("m", "delta", "tolerance", "misspecification")
-# Error rates that are often asked for.
-DELTAS = (0.1, 0.01)
 # Runs are given up when they are this many times as long as the study.
 HORIZON = 100
 # Repeats of a proposal: at most these shares of the arm's measurements, and of those of the run.
@@ -214,40 +210,6 @@ def what_if(overview: Overview, simulations: int | None = None, **changes: float
         elif not decided:
             more = _to_go(overview, forward, simulations)
     return WhatIf(*more, **question, changed=changed, decided_now=decided, answer_now=best)
-
-
-def what_ifs(overview: Overview, simulations: int | None = None) -> tuple[WhatIf, ...]:
-    """Forecasts for questions that are often asked; impossible ones are left out."""
-    rows = []
-    if overview.has_rules:
-        for changes in _alternatives(overview):
-            if overview.decided and _is_easier(overview.settings, **changes):
-                continue  # decided, too
-            with suppress(ProblemError):  # such as two best arms, for a rule that looks for one
-                rows.append(what_if(overview, simulations, **changes))
-    return tuple(rows)
-
-
-def _alternatives(overview: Overview) -> Iterator[Mapping[str, float]]:
-    """Changes of the question, each of one part."""
-    now, engine = overview.settings, overview.engine
-    yield from ({"delta": delta} for delta in DELTAS if delta != now.delta)
-    yield from ({"m": m} for m in (now.m - 1, now.m + 1) if 1 <= m < overview.K)
-    if engine.is_estimated:
-        ordered = -np.sort(-engine.estimate)
-        gap = float(f"{ordered[now.m - 1] - ordered[now.m]:.2g}")
-        if gap > now.tolerance:
-            yield {"tolerance": gap}
-    if 0.0 < now.misspecification < math.inf:
-        yield from ({"misspecification": now.misspecification * by} for by in (0.5, 2.0))
-
-
-def _is_easier(settings: Settings, **changes: float) -> bool:
-    """Whether an answer to the study's own question is one to this, as surely."""
-    ((name, value),) = changes.items()
-    if name in ("delta", "tolerance"):
-        return bool(value >= getattr(settings, name))
-    return name == "misspecification" and value <= settings.misspecification
 
 
 def _is_refuted(overview: Overview, now: Settings) -> bool:

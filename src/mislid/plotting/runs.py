@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 # More dots than these would make a drawing in vectors too large.
 MANY = 50
-# Letters of a name in one line, half the height of a box, and where the columns of text end, in
-# points right of the axes.
+# Letters of a name in one line, and half the height of a box.
 LONGEST, BOX = 32, 0.26
-COLUMNS = (30, 90, 132)
 
 
 def plot_counts(axes: Axes, instance: Instance, m: int, counts: npt.ArrayLike) -> None:
@@ -175,8 +173,8 @@ def plot_runs(
     >>> runs = [Row(run, 100 + run, True, "stopped", 0.1) for run in range(5)]
     >>> axes = Figure().subplots()
     >>> plot_runs(axes, {"mislid": runs}, delta=0.05)
-    >>> [text.get_text() for text in axes.texts][3:]
-    ['5', '102', '0.0%']
+    >>> axes.child_axes[0].get_yticklabels()[0].get_text()
+    '5 runs, mean 102, 0.0% wrong'
     """
     theme.check_axes(axes)
     _check_groups(groups)
@@ -189,7 +187,14 @@ def plot_runs(
     for at, (name, values, colour) in enumerate(zip(groups, samples, colours, strict=True)):
         _draw_box(axes, at, values, colour, empty=name in dashed)
     theme.scale(axes, "x", np.concatenate(samples).tolist(), room=None)
-    _write_columns(axes, samples, errors)
+    right = axes.secondary_yaxis("right")
+    words = [
+        f"{values.size:,} runs, mean {values.mean():,.0f}, {error:.1%} wrong"
+        for values, error in zip(samples, errors, strict=True)
+    ]
+    right.set_yticks(range(len(groups)), words)
+    right.tick_params(length=0)
+    right.spines["right"].set_visible(False)
     axes.set_yticks(range(len(groups)), [fill(str(name), LONGEST) for name in groups])
     for label, colour in zip(axes.get_yticklabels(), colours, strict=True):
         label.set_color(colour if colour == CONTRAST else INK)
@@ -272,25 +277,3 @@ def _draw_box(axes: Axes, at: int, values: Vector, colour: str, *, empty: bool) 
     axes.vlines([least, most], at - BOX / 2, at + BOX / 2, color=colour, lw=1.1, zorder=2)
     axes.vlines([middle], at - BOX, at + BOX, color=colour, lw=1.4, zorder=2)
     axes.plot([values.mean()], [at], "D", ms=6, mfc=theme.PAPER, mec=colour, mew=1.6, zorder=4)
-
-
-def _write_columns(axes: Axes, samples: list[Vector], errors: list[float]) -> None:
-    """Runs, mean and error rate of every group, right of the axes."""
-    rows = [("runs", "mean", "wrong")] + [
-        (f"{values.size:,}", f"{values.mean():,.0f}", f"{error:.1%}")
-        for values, error in zip(samples, errors, strict=True)
-    ]
-    for line, cells in enumerate(rows, start=-1):
-        for place, text in zip(COLUMNS, cells, strict=True):
-            axes.annotate(
-                text,
-                (1.0, line + (0.25 if line < 0 else 0.0)),
-                (place, 0),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                ha="right",
-                va="center",
-                fontsize=8.5,
-                color=INK if line >= 0 else GREY,
-                annotation_clip=False,
-            )

@@ -1,4 +1,4 @@
-"""Pictures of a study: its candidates, the evidence of its pairs, and forecasts."""
+"""Pictures of a study: its candidates, and the evidence of its pairs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid._formatting import number, percent, the_best, whole
+from mislid._formatting import percent
 from mislid._validation import Vector
 from mislid.forecast.evidence import History
 from mislid.forecast.overview import Overview
-from mislid.forecast.simulate import StudyProgress, WhatIf, forecast_words
 from mislid.plotting import theme
 from mislid.plotting.theme import BEST, CONTRAST, GREY, INK, PAPER, REST, RULE
-from mislid.study.settings import Settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,9 +22,8 @@ if TYPE_CHECKING:
 MOST = 40
 # The least distance between two labels and the largest share in a picture of evidence.
 _APART, _HIGHEST = 0.062, 2.5
-# Letters of a candidate in a pair, and of a forecast.
-_LONGEST, _NOTE = 16, 48
-AS_ASKED = "as asked"
+# Letters of a candidate in a pair.
+_LONGEST = 16
 
 
 def _check_overview(overview: object) -> None:
@@ -202,97 +199,3 @@ def apart(wanted: Vector, distance: float, low: float, high: float) -> Vector:
     heights = np.empty(wanted.size)
     heights[order] = rising + steps
     return heights
-
-
-def forecast_rows(overview: Overview) -> list[tuple[str, StudyProgress | WhatIf]]:
-    """Forecasts for the question as asked, and for others, with the questions as phrases."""
-    others = ((_question(one, overview.settings), one) for one in overview.what_ifs)
-    return [(AS_ASKED, overview.progress), *others]
-
-
-def _question(given: WhatIf, settings: Settings) -> str:
-    parts = {
-        "m": f"{the_best(given.m)} instead of {settings.m}",
-        "delta": f"error rate {number(given.delta)}",
-        "tolerance": f"tolerance {number(given.tolerance)}",
-        "misspecification": f"misspecification {number(given.misspecification)}",
-    }
-    return ", ".join(words for name, words in parts.items() if name in given.changed) or AS_ASKED
-
-
-def draw_forecast(overview: Overview) -> Figure | None:
-    """A row for every question: measurements in all, with a range.
-
-    Parameters
-    ----------
-    overview
-        As for `draw_candidates`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure or None
-        None where nothing was measured, there are no forecasts, or the data contradict the
-        declarations.
-
-    Raises
-    ------
-    ProblemError, MissingPackageError
-        As for `draw_candidates`.
-
-    Examples
-    --------
-    >>> from mislid import create_study
-    >>> study = create_study(candidates=["a", "b", "c"], m=2, noise=1.0)
-    >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 1.4)] * 9)
-    >>> (axes,) = draw_forecast(study.overview()).axes
-    >>> [label.get_text() for label in axes.get_yticklabels()][:4]
-    ['as asked', 'error rate 0.1', 'error rate 0.01', 'the best instead of 2']
-    """
-    _check_overview(overview)
-    if overview.samples == 0 or not overview.has_rules or overview.refuted:
-        return None
-    rows, bound = forecast_rows(overview), overview.progress.lower_bound
-    with theme.drawing():
-        figure = theme.new_figure(0.34 * len(rows) + 1.25)
-        axes, now = figure.subplots(), overview.samples
-        highest = max(one.more_high or one.more_low for _, one in rows)
-        # An early estimate may be a near tie, with a bound far beyond all forecasts.
-        shown = bound is not None and not overview.decided and bound <= now + highest
-        ends = [now + end for _, one in rows for end in (one.more_low, one.more_high or 0)]
-        theme.scale(axes, "x", [*ends, now, bound if shown and bound else 0.0])
-        for at, (question, one) in enumerate(rows):
-            _plot_forecast(axes, at, one, now, BEST if question == AS_ASKED else REST)
-        axes.axvline(now, color=INK, lw=1.0, ls=":", zorder=1, label=f"now: {whole(now)}")
-        if shown and bound:
-            name = f"least for any method: {whole(bound)}"
-            axes.axvline(bound, color=CONTRAST, lw=1.0, ls="--", zorder=1, label=name)
-        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderpad=0.0)
-        axes.set_yticks(range(len(rows)), [question for question, _ in rows])
-        axes.get_yticklabels()[0].set(color=INK, fontweight="bold")
-        theme.only_rows(axes, len(rows))
-        axes.set_xlabel("measurements in all")
-        return figure
-
-
-def _plot_forecast(
-    axes: Axes, at: int, given: StudyProgress | WhatIf, now: int, colour: str
-) -> None:
-    """The range, the estimate and words; a range without an end leads out of the picture."""
-    end = axes.get_xlim()[1]
-    if given.more != 0:
-        high = end if given.more_high is None else now + given.more_high
-        axes.hlines(at, now + given.more_low, high, color=colour, lw=5.0, alpha=0.4)
-        if given.more is not None:
-            axes.plot([now + given.more], [at], "o", color=colour, ms=6.0, zorder=3)
-        if given.more_high is None:
-            axes.plot([end], [at], ">", color=colour, ms=7.0, zorder=3, clip_on=False)
-    axes.annotate(
-        theme.shorten(forecast_words(given), _NOTE),
-        (1.0, at),
-        xycoords=axes.get_yaxis_transform(),
-        xytext=(8, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=8.5,
-        color=INK,
-    )

@@ -33,8 +33,6 @@ from mislid.plotting.study import (
     MOST,
     draw_candidates,
     draw_evidence,
-    draw_forecast,
-    forecast_rows,
 )
 from mislid.plotting.theme import require_matplotlib
 from mislid.report.summary import cautions, headline, key_numbers, question, style_sheet
@@ -117,7 +115,6 @@ def page(overview: Overview) -> str:
     sections: dict[str, Callable[[Overview], Html]] = {
         "Means and measurements": _candidates,
         "Evidence": _evidence,
-        "Forecast": _forecast,
         "Misspecification": _sensitivity,
         "All candidates": _table,
         "Settings": _settings,
@@ -196,30 +193,6 @@ def _evidence(overview: Overview) -> Html:
     if history.hidden:
         caption += f" {history.hidden:,} pairs that are easier to tell apart are not drawn."
     return _picture(caption, figure, "evidence over time")
-
-
-def _forecast(overview: Overview) -> Html:
-    if not overview.has_rules or overview.contradictions:
-        return element("p", overview.progress.note, class_="note")
-    figure = draw_forecast(overview)
-    if figure is None:
-        return Html()
-    caption = (
-        "Measurements in all, if the present estimates are about right: dots are expected, bars a "
-        "range."
-    )
-    if not overview.decided:
-        caption += " The least that any method needs on average is for the question as asked."
-    cells = [
-        (words, _whole(one.more), _whole(one.more_low), _whole(one.more_high), one.note)
-        for words, one in forecast_rows(overview)
-    ]
-    heads = ("question", "more measurements", "from", "to", "")
-    return markup(_picture(caption, figure, "forecast"), table(heads, cells, text=(4,)))
-
-
-def _whole(count: int | None) -> str:
-    return "" if count is None else f"{count:,}"
 
 
 def _sensitivity(overview: Overview) -> Html:

@@ -103,7 +103,8 @@ def _running(overview: Overview, ahead: bool) -> list[str]:
         share = percent(overview.history.share)
         so_far += f" have brought {share} of the evidence that the hardest pair needs"
     so_far += f". In front now: {_names(overview, overview.best_now)}."
-    forecast = f"Forecast: {forecast_words(overview.progress)}." if ahead else ""
+    forecast = forecast_words(overview.progress) if ahead else ""
+    forecast = f"{forecast[:1].upper()}{forecast[1:]}." if forecast else ""
     return ["Not decided yet.", so_far, forecast, trials]
 
 

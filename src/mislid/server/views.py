@@ -52,9 +52,8 @@ def estimates_of(overview: Overview) -> Any:
 
 
 def forecast_of(overview: Overview) -> Any:
-    """Measurements to go, for this question and others."""
-    what_ifs = [one.to_dict() for one in overview.what_ifs]
-    return overview.progress.to_dict() | {"what_ifs": what_ifs}
+    """Measurements to go."""
+    return overview.progress.to_dict()
 
 
 def sensitivity_of(overview: Overview) -> Any:

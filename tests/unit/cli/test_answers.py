@@ -28,7 +28,7 @@ def test_the_best_so_far(measured: Call, opened) -> None:
     assert table["best so far"].strip() == "C33"
     assert table["p-value"].strip() == f"{found.p_value:.3g}"
     said = json.loads(measured("result", "s", "--now", "--format", "json").out)
-    assert said == {"study": "s", **found.to_dict(), "statement": found.statement}
+    assert said == {"study": "s", **found.to_dict()}
     (row,) = rows_of(measured("result", "s", "--now", "--format", "csv").out)
     assert (row["answer"], row["samples"]) == ("C33", "16")
     assert row["pairs"] == "; ".join(f"{one} against {other}" for one, other in found.pairs)

@@ -37,7 +37,6 @@ def shown(overview: Overview) -> str:
     """All that is computed only when it is looked at, and the rest."""
     parts = (
         overview.to_dict(),
-        overview.what_ifs,
         overview.sensitivity,
         overview.best_now,
         overview.leaders,

@@ -7,7 +7,6 @@ import mislid
 from helpers.engines import assert_same, numbers_of
 from mislid import Model, characteristic_time
 from mislid.errors import ContradictedWarning
-from mislid.forecast.simulate import what_ifs
 from mislid.study import Study
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5], "e": [0.5, 0.5]}
@@ -57,7 +56,6 @@ class TestProgress:
         for _ in range(3):
             watched.progress(simulations=2)
             watched.what_if(m=1, simulations=2)
-            what_ifs(watched.overview(), 1)
             assert watched.ask(3) == alone.ask(3)
         assert [event.fact for event in watched.events()] == [
             event.fact for event in alone.events()
@@ -80,7 +78,8 @@ class TestProgress:
         assert (later.more, later.more_high, later.statistic, later.pair) == (None,) * 4
         assert later.note == "no forecast: the data contradict what was declared"
         assert (later.lower_bound, later.best_now) == (None, ("a",))
-        for asked in what_ifs(study.overview(), FEW):
+        for question in ({"delta": 0.3}, {"misspecification": 0.4}):
+            asked = study.what_if(**question, simulations=FEW)
             assert (asked.decided_now, asked.more) == (False, None)
             assert "no forecast: the data contradict" in asked.note
 

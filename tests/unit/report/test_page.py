@@ -15,7 +15,6 @@ from helpers.report_studies import (
     dial,
     dial_row,
     new_study,
-    progress,
 )
 from mislid.errors import ContradictedWarning
 from mislid.forecast import Overview, StudyWarning
@@ -99,9 +98,9 @@ def test_a_decided_study(finished: Study, decided_overview: Overview) -> None:
     assert f"Decided after {result.samples:,} measurements by the rule “guaranteed”" in found.text()
     assert "proven to be at most 5%" in found.text()
     assert "No guarantee" not in found.text()
-    pictures = ["means with confidence intervals, and shares", "evidence over time", "forecast"]
+    pictures = ["means with confidence intervals, and shares", "evidence over time"]
     assert found.pictures == pictures
-    assert [tag for tag, _ in found.seen].count("svg") == 3
+    assert [tag for tag, _ in found.seen].count("svg") == 2
 
 
 def test_the_table_has_the_numbers_of_the_study(
@@ -120,19 +119,6 @@ def test_the_table_has_the_numbers_of_the_study(
         assert [low, high] == pytest.approx(ends[label], abs=0.00501)
         assert abs(estimate - mean) < 0.3
         assert (inside == "yes") == (label == "c")
-
-
-def test_the_least_for_any_method_is_not_shown_against_the_forecast(
-    decided_overview: Overview, running_overview: Overview
-) -> None:
-    assert "least for any method" not in page(decided_overview)
-    questions = {one.changed for one in decided_overview.what_ifs}
-    assert questions >= {("delta",), ("m",)}
-    assert ("tolerance",) not in questions  # an easier one is decided, too
-    for bound, shown in ((90.0, True), (300.0, False)):
-        near = progress(9, 5, 99, lower_bound=bound)
-        text = page(changed(running_overview, progress=near, what_ifs=()))
-        assert ("least for any method" in text) == shown
 
 
 def test_the_answer_comes_first_whatever_came_later() -> None:
@@ -229,7 +215,7 @@ def test_a_page_is_of_one_moment_while_others_tell(
 
         return telling
 
-    for name in ("headline", "key_numbers", "draw_candidates", "draw_evidence", "forecast_rows"):
+    for name in ("headline", "key_numbers", "draw_candidates", "draw_evidence"):
         part = getattr(page_module, name)
         monkeypatch.setattr(page_module, name, between(part))
     assert report(study) == before

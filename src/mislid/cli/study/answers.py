@@ -16,7 +16,6 @@ from mislid.cli.output import (
     number,
     print_facts,
     rows_text,
-    shown,
 )
 from mislid.cli.study._opening import CONTRADICTED, as_value, study_command
 from mislid.errors import MislidError
@@ -140,7 +139,7 @@ def _print_result(form: str, study: Study, result: StudyResult) -> None:
 
 
 def _print_now(form: str, name: str, found: ResultNow) -> None:
-    facts = {"study": name, **found.to_dict(), "statement": found.statement}
+    facts = {"study": name, **found.to_dict()}
     pairs = [f"{one} against {other}" for one, other in found.pairs]
     if form == "csv":
         facts["pairs"] = pairs
@@ -150,10 +149,6 @@ def _print_now(form: str, name: str, found: ResultNow) -> None:
         ("p-value", f"{found.p_value:.3g}" if found.answer else "-"),
         ("measurements", f"{found.samples:,}"),
     ]
-    if found.largest is not None:
-        lines.append(("proved up to", f"misspecification {number(found.largest)}"))
-    if found.smallest > 0.0:
-        lines.append(("refuted below", f"misspecification {number(found.smallest)}"))
     lines += [("open", pair) for pair in pairs[:_PAIRS]]
     if len(pairs) > _PAIRS:
         lines.append(("", f"and {counted(len(pairs) - _PAIRS, 'more pair')}"))
@@ -241,7 +236,7 @@ def what_if_command(study: Study, form: str, **changes: Any) -> None:
     """
     given = {key: value for key, value in changes.items() if value is not None}
     if not given:
-        _print_sensitivity(form, study.study_name, study.sensitivity(), study.overview().what_ifs)
+        _print_sensitivity(form, study.study_name, study.sensitivity())
         return
     found = study.what_if(**given)
     table = [
@@ -259,12 +254,10 @@ def _forecast(found: WhatIf) -> str:
     return "would have decided" if found.decided_now else forecast_words(found)
 
 
-def _print_sensitivity(
-    form: str, name: str, found: Sensitivity, questions: tuple[WhatIf, ...]
-) -> None:
+def _print_sensitivity(form: str, name: str, found: Sensitivity) -> None:
     from mislid.forecast import SensitivityRow
 
-    facts = {"study": name, **found.to_dict(), "questions": [one.to_dict() for one in questions]}
+    facts = {"study": name, **found.to_dict()}
     if form == "json":
         click.echo(as_json(facts))
         return
@@ -285,13 +278,3 @@ def _print_sensitivity(
         ("level", number(found.level)),
     ]
     click.echo(f"{as_table(head)}\n\n{found.statement}\n\n{table}")
-    rows = [
-        (
-            ", ".join(f"{part} {shown(getattr(one, part))}" for part in one.changed),
-            _forecast(one),
-            listed(one.answer_now),
-        )
-        for one in questions
-    ]
-    if rows:
-        click.echo(f"\n{as_table([('question', 'forecast', 'best now'), *rows], texts=3)}")

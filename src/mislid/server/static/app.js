@@ -272,10 +272,8 @@ class StudyView {
   }
 
   drawForecast(found, events) {
-    const rows = [["as asked", number(found.more), number(found.more_low), number(found.more_high), found.note],
-      ...found.what_ifs.map((one) => [one.changed.map((name) => `${name} ${number(one[name])}`).join(", "),
-        number(one.more), number(one.more_low), number(one.more_high), one.decided_now ? "decided now" : one.note])];
-    const heads = ["question", "more measurements", "from", "to", ""];
+    const rows = [[number(found.more), number(found.more_low), number(found.more_high), number(found.lower_bound), found.note]];
+    const heads = ["more measurements", "from", "to", "any method needs in all", ""];
     put(this.place.forecast, this.heading("What is left", events), table(heads, rows, { left: [4] }));
   }
 
