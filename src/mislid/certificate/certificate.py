@@ -164,9 +164,6 @@ class Certificate:
         self._now = len(observations)
         self._mended = mended or Mended()
 
-    def __repr__(self) -> str:
-        return f"Certificate({self._study_name!r}, {self._decision.samples} measurements)"
-
     def to_dict(self) -> dict[str, Any]:
         """The certificate as values of JSON.
 

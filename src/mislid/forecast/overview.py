@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 
 from mislid._formatting import shown
 from mislid._validation import Matrix, Vector, as_arm
-from mislid.engine import Engine
 from mislid.errors import CertificateError, ProblemError
 from mislid.forecast.checks import Sensitivity, StudyWarning, sensitivity, warnings_of
 from mislid.forecast.evidence import (
@@ -30,13 +28,11 @@ from mislid.geometry.time import CharacteristicTime, characteristic_time
 from mislid.io import as_plain
 from mislid.stopping.rules import StoppingRule, stopping_rule_called
 from mislid.study.assumption_tests import in_words
-from mislid.study.candidates import Candidates
-from mislid.study.events import Contradicted, Decided
+from mislid.study.events import Contradicted
 from mislid.study.replay import Replay
-from mislid.study.results import CONTRADICTED, DECIDED, Label, StudySummary
-from mislid.study.roster import Roster
+from mislid.study.results import CONTRADICTED, DECIDED, Label
 from mislid.study.settings import GUARANTEED, UNKNOWN, Settings
-from mislid.study.state import NOISE, Correction, Withdrawal, summary_of
+from mislid.study.state import NOISE, summary_of
 
 # Pairs times candidates beyond which searches over all pairs take more than some seconds.
 LARGEST_GAME = 400_000
@@ -44,7 +40,6 @@ LARGEST_GAME = 400_000
 RTOL = 0.01
 
 
-@dataclass(frozen=True, eq=False)
 class Overview:
     """A study after a number of its events; `Study.overview` gives one.
 
@@ -99,62 +94,31 @@ class Overview:
     'no forecast: it was not asked for'
     """
 
-    settings: Settings
-    candidates: Candidates
-    summary: StudySummary
-    arms: NDArray[np.int64]
-    values: Vector
-    looks: NDArray[np.int64]
-    waiting: Sequence[int]
-    decision: Decided | None
-    verdict: Decided | None
-    refuted: tuple[Contradicted, ...]
-    contradictions: tuple[str, ...]
-    corrections: tuple[Correction, ...]
-    withdrawn: tuple[Withdrawal, ...]
-    roster: Roster
-    events: int
-    fingerprint: str
-    engine: Engine
-    has_rules: bool
-    rules: tuple[Any, Any]
-    trials: int
-    diverged: int
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         replay: Replay,
         name: str = "",
         fingerprint: str = "",
         refuted: Iterable[Contradicted] = (),
-    ) -> Overview:
-        """The study as a replay knows it; the replay may go on afterwards."""
-        state, found, engine = replay.state, tuple(refuted), replay.estimating().copy()
+    ) -> None:
+        state = replay.state
+        self.settings, self.candidates = state.settings, state.candidates
+        self.summary = summary_of(name, state)
+        self.arms = np.array([one.arm for one in state.observations], dtype=np.int64)
+        self.values = np.array([one.value for one in state.observations], dtype=np.float64)
         sequences = np.array([one.sequence for one in state.observations], dtype=np.int64)
-        return cls(
-            settings=state.settings,
-            candidates=state.candidates,
-            summary=summary_of(name, state),
-            arms=np.array([one.arm for one in state.observations], dtype=np.int64),
-            values=np.array([one.value for one in state.observations], dtype=np.float64),
-            looks=np.flatnonzero(np.diff(sequences, append=0)) + 1,
-            waiting=tuple(state.waiting_arms()),
-            decision=state.decision,
-            verdict=replay.verdict,
-            refuted=found,
-            contradictions=tuple(in_words(one, state) for one in found),
-            corrections=tuple(state.corrections),
-            withdrawn=tuple(state.withdrawn),
-            roster=state.roster,
-            events=state.sequence,
-            fingerprint=fingerprint,
-            engine=engine,
-            has_rules=replay.has_rules,
-            rules=replay.given,
-            trials=len(state.trials),
-            diverged=replay.diverged if replay.has_rules else 0,
-        )
+        self.looks = np.flatnonzero(np.diff(sequences, append=0)) + 1
+        self.waiting = state.waiting_arms()
+        self.engine = replay.estimating().copy()
+        self.decision, self.verdict = state.decision, replay.verdict
+        self.refuted = tuple(refuted)
+        self.contradictions = tuple(in_words(one, state) for one in self.refuted)
+        self.corrections, self.withdrawn = tuple(state.corrections), tuple(state.withdrawn)
+        self.roster = state.roster
+        self.events, self.fingerprint = state.sequence, fingerprint
+        self.has_rules, self.rules = replay.has_rules, replay.given
+        self.trials = len(state.trials)
+        self.diverged = replay.diverged if replay.has_rules else 0
 
     @property
     def name(self) -> str:

@@ -21,7 +21,7 @@ from mislid.geometry.coordinates import coordinates
 from mislid.stopping.evidence import Pairs, by_features, by_two_arms, families_of
 from mislid.stopping.noise import UNDECLARED
 from mislid.study.candidates import Candidates
-from mislid.study.results import Label, PlainRecord
+from mislid.study.results import PlainRecord
 from mislid.study.settings import UNKNOWN, Settings
 
 # Pairs whose evidence is looked at: those that the features tell apart worst.
@@ -30,8 +30,6 @@ WORST = 200
 ACCURACY, STEPS = 0.02, 2_000
 # The most measurements, the largest gap in units of the noise, and the relative accuracy of gaps.
 MOST, WIDEST, CLOSE = 1e15, 1e9, 1e-4
-# From this leverage on little but its own measurements says anything about a candidate.
-ALONE = 0.9
 
 
 class Expected:
@@ -142,9 +140,6 @@ class FeatureCheck(PlainRecord):
     ----------
     K, d, rank
         Candidates, features, and how many features do not depend on others.
-    leverage, leverage_of
-        The largest leverage, and its candidate: the share of a candidate's own measurement in its
-        prediction when all are measured equally often. At 1 the others say nothing about it.
     gap
         The noise of one measurement, as a plausible distance of two candidates. None where it is
         not known; then the numbers of measurements are those for the noise itself.
@@ -161,8 +156,6 @@ class FeatureCheck(PlainRecord):
     K: int
     d: int
     rank: int
-    leverage: float
-    leverage_of: Label
     gap: float | None
     samples_without: int | None
     samples_linear: int | None
@@ -170,14 +163,9 @@ class FeatureCheck(PlainRecord):
     misspecification: float
 
     @property
-    def anything_fits(self) -> bool:
-        """Whether any means are linear in the features, which say nothing then."""
-        return self.rank >= self.K
-
-    @property
     def statement(self) -> str:
         """A summary in a sentence or two."""
-        if self.anything_fits:
+        if self.rank >= self.K:
             return (
                 f"the features say nothing: with {self.rank} of them that are independent, any "
                 f"means of {self.K} candidates are linear in them; use fewer features"
@@ -196,11 +184,6 @@ class FeatureCheck(PlainRecord):
         if self.samples_with is not None and self.misspecification > 0.0:
             within = f"to within {self.misspecification:.3g}"
             words += f", {_count(self.samples_with)} if that holds {within}"
-        if self.leverage > ALONE:
-            words += (
-                f". The features say little of {self.leverage_of!r}, which is unlike all others "
-                f"(leverage {self.leverage:.2f})"
-            )
         return words
 
 
@@ -215,11 +198,8 @@ def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
             "features_check needs candidates with features: of these nothing is known but what is "
             "measured"
         )
-    # As the model takes them: without columns that depend on others, in any unit.
-    used = candidates.model(math.inf).features
-    basis = np.linalg.qr(used / np.linalg.norm(used, axis=0))[0]
-    leverages = np.einsum("kd,kd->k", basis, basis)
-    most, rank, declared = int(np.argmax(leverages)), used.shape[1], settings.misspecification
+    # As the model takes them: without columns that depend on others.
+    rank, declared = candidates.model(math.inf).features.shape[1], settings.misspecification
     expected = Expected(settings, candidates)
     without = expected.samples(expected.noise)
 
@@ -227,14 +207,14 @@ def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
         # In units of a noise that is not known, no misspecification but 0 is a known number.
         if not expected.is_known and (misspecification > 0.0 or settings.noise_model == UNKNOWN):
             return None
-        return expected.samples(expected.noise, misspecification) if rank < len(used) else without
+        return (
+            expected.samples(expected.noise, misspecification) if rank < candidates.K else without
+        )
 
     return FeatureCheck(
         K=candidates.K,
         d=candidates.features.shape[1],
         rank=rank,
-        leverage=min(1.0, float(leverages[most])),
-        leverage_of=candidates.labels[most],
         gap=expected.noise if expected.is_known else None,
         samples_without=without,
         samples_linear=samples(0.0),

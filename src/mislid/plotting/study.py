@@ -26,10 +26,6 @@ _APART, _HIGHEST = 0.062, 2.5
 _LONGEST = 16
 
 
-def _check_overview(overview: object) -> None:
-    theme.check_kind(overview, Overview, "overview", "Study.overview()")
-
-
 def draw_candidates(overview: Overview) -> Figure:
     """Means with confidence intervals, and shares of the measurements, best first.
 
@@ -59,7 +55,7 @@ def draw_candidates(overview: Overview) -> Figure:
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['b', 'a']
     """
-    _check_overview(overview)
+    theme.check_kind(overview, Overview, "overview", "Study.overview()")
     rows = overview.order[:MOST]
     with theme.drawing():
         figure = theme.new_figure(0.235 * rows.size + 1.15)
@@ -143,7 +139,7 @@ def draw_evidence(overview: Overview) -> Figure | None:
     >>> axes.texts[0].get_text().partition(":")[0]
     'b before a'
     """
-    _check_overview(overview)
+    theme.check_kind(overview, Overview, "overview", "Study.overview()")
     history, decision = overview.history, overview.decision
     if history is None:
         return None

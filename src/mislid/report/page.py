@@ -29,12 +29,7 @@ from mislid.forecast.evidence import NO_HISTORY
 from mislid.forecast.overview import Overview
 from mislid.io import new_place, write_whole
 from mislid.plotting import theme
-from mislid.plotting.study import (
-    MOST,
-    draw_candidates,
-    draw_evidence,
-)
-from mislid.plotting.theme import require_matplotlib
+from mislid.plotting.study import MOST, draw_candidates, draw_evidence
 from mislid.report.summary import cautions, headline, key_numbers, question, style_sheet
 from mislid.study import Study
 
@@ -104,7 +99,7 @@ def report(study: Study) -> str:
     >>> "Nothing has been measured yet." in report(study)
     True
     """
-    require_matplotlib("a report")
+    theme.require_matplotlib("a report")
     if not isinstance(study, Study):
         raise ProblemError(f"study must be a mislid.Study; got {type(study).__name__}")
     return page(study.overview())
@@ -151,13 +146,19 @@ def _picture(caption: str, figure: Figure, description: str) -> Html:
 
     The first letter of the description keeps the ids of several figures apart.
     """
-    svg = re.sub(r"(?s)<!--.*?-->|<metadata>.*?</metadata>", "", theme.as_svg(figure))
-    svg = re.sub(r'<svg [^>]*?(viewBox="0 0 ([\d.]+)[^"]*")[^>]*>', r"<svg \1>", svg, count=1)
     name = description[0]
-    svg = re.sub(r'(<[^>]*?)(id="|href="#|url\(#)', rf"\1\2{name}-", svg.replace("xlink:", ""))
-    svg = re.sub(r"(font: [^;\"]*?px|font-family:) [^;\"]*", r"\1 var(--sans)", svg)
-    for variable in ("INK", "GREY", "RULE", "PAPER", "BEST", "REST", "CONTRAST"):
-        svg = svg.replace(getattr(theme, variable), f"var(--{variable.lower()})")
+
+    def of_page(tag: re.Match[str]) -> str:
+        text = tag.group().replace("xlink:", "")
+        text = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", text)
+        text = re.sub(r"(font: [^;\"]*?px|font-family:) [^;\"]*", r"\1 var(--sans)", text)
+        for colour in ("INK", "GREY", "RULE", "PAPER", "BEST", "REST", "CONTRAST"):
+            text = text.replace(getattr(theme, colour), f"var(--{colour.lower()})")
+        return text
+
+    svg = re.sub(r"(?s)<!--.*?-->|<metadata>.*?</metadata>", "", theme.as_svg(figure))
+    svg = re.sub(r'(?s)<svg [^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1>", svg, count=1)
+    svg = re.sub(r"<[^>]*>", of_page, svg)
     drawn = element("div", Html(svg), class_="picture", role="img", aria_label=description)
     return element("figure", element("figcaption", caption), drawn)
 
@@ -240,12 +241,10 @@ def _settings(overview: Overview) -> Html:
     }
     proof = f"proven: {rule.proof}" if rule.guaranteed else "no guarantee"
     features = overview.candidates.features
-    with_features = "without features"
-    if features is not None:
-        with_features = f"with {features.shape[1]} features"
+    number_of_features = 0 if features is None else features.shape[1]
     shown |= {
         "stopping": f"{rule.name} ({proof}): {rule.description}".replace("`", ""),
-        "candidates": f"{overview.K:,}, {with_features}",
+        "candidates": f"{overview.K:,} with {number_of_features} features",
         "created": moment(overview.summary.created),
         "last event": moment(overview.summary.updated),
         "written by": f"mislid {__version__}, NumPy {np.__version__}, "

@@ -65,7 +65,7 @@ def acceptance(replay: Replay, misspecification: Any, reason: Any) -> list[Fact]
     from mislid.forecast.overview import Overview
 
     state, why = replay.state, as_reason(reason)
-    overview = Overview.of(replay)
+    overview = Overview(replay)
     _refuse_without_proof(state, overview)
     largest, smallest = proved_range(overview)
     wanted = largest if misspecification is None else misspecification

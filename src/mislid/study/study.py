@@ -1094,7 +1094,7 @@ class Study:
 
         with self._session.alone:
             refuted, replay = self._session.contradictions().values(), self._session.replay
-            return Overview.of(replay, self.study_name, self._session.chain.head, refuted)
+            return Overview(replay, self.study_name, self._session.chain.head, refuted)
 
     def events(self) -> list[Event]:
         """The whole log.

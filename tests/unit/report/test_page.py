@@ -187,6 +187,7 @@ def test_nothing_is_fetched_and_nothing_runs(decided_overview: Overview) -> None
     assert not re.search(r"<(script|link|img|iframe|object)|@import|url\((?!#)|javascript:", text)
     ids = re.findall(r' id="([^"]*)"', text)
     assert len(ids) == len(set(ids))
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]*)', text)) <= set(ids)
 
 
 def test_the_same_study_gives_the_same_page(finished: Study, tmp_path: Path) -> None:
