@@ -23,16 +23,10 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="few repeats; nothing is written")
     parser.add_argument("--output", type=Path, default=FOLDER, help="where CSV files are written")
-    parser.add_argument("--repeats", type=int, help="of compile: how often to start each process")
-    parser.add_argument("--against", type=Path, help="of compile: a checkout of another version")
     options = parser.parse_args(given)
     unknown = sorted(set(options.benchmarks) - set(BENCHMARKS))
     if unknown:
         parser.error(f"benchmark must be any of {', '.join(BENCHMARKS)}; got {unknown[0]}")
-    if options.repeats is not None and options.repeats < 1:
-        parser.error(f"--repeats must be at least 1; got {options.repeats}")
-    if options.against is not None and not (options.against / "src" / "mislid").is_dir():
-        parser.error(f"--against must be a directory with src/mislid; got {options.against}")
     return options
 
 
@@ -44,11 +38,10 @@ def main(given: Sequence[str] | None = None) -> None:
         progress(f"{name}: starts")
         module, function = HOMES.get(name, (name, "run"))
         run = getattr(import_module(f".{module}", package=__package__), function)
-        more = {"repeats": options.repeats, "against": options.against} if name == "compile" else {}
-        tables: Tables = run(options.quick, **more)
+        tables: Tables = run(options.quick)
         for title, table in tables.items():
             print(f"{title}\n{shown(table)}\n", flush=True)
-        if not options.quick and options.against is None:
+        if not options.quick:
             write(options.output, tables)
 
 

@@ -12,17 +12,15 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from compileall import compile_dir
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mislid
 
 from .cases import random_case
-from .measuring import in_own_process, package_source, timed
-from .report import Spread, Table, Tables, digits, progress
+from .measuring import in_own_process, timed
+from .report import Spread, Tables, progress
 
 if TYPE_CHECKING:
     from mislid.simulation.identify import Progress
@@ -94,91 +92,33 @@ def round_seconds(call: str, size: str, measurements: int) -> float:
     return (end - begin) / (after - before)
 
 
-class Version:
-    """A version of the package, in a directory, and the seconds that it took.
-
-    They are kept by call and column of the table, one for every repeat.
-    """
-
-    def __init__(self, source: Path) -> None:
-        self.source = source
-        self.seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
-        # Compiling Python to byte code is not what is measured.
-        compile_dir(source / "mislid", quiet=2)
-
-    def measure_first(self, call: str) -> None:
-        """Two processes, one after the other, with a cache of their own."""
-        with tempfile.TemporaryDirectory() as cache:
-            for column in (FIRST, SECOND):
-                self._measure(column, "first", call, NUMBA_CACHE_DIR=cache)
-
-    def measure_round(self, call: str, size: str, measurements: int) -> None:
-        """A process with the cache that the version has anyway."""
-        self._measure(size, "round", call, size, measurements)
-
-    def _measure(
-        self, column: str, what: str, call: str, *more: object, **environment: str
-    ) -> None:
-        asked = json.dumps([what, call, *more])
-        found, source = in_own_process(
-            "-m", __spec__.name, asked, source=self.source, **environment
-        )
-        if source != str(self.source):
-            raise RuntimeError(f"the package in {self.source} was asked, that in {source} answered")
-        self.seconds[call, column].append(found)
-
-    def spread(self, call: str, column: str) -> Spread | None:
-        """Median and quartiles over the repeats; None where nothing was measured."""
-        found = self.seconds.get((call, column))
-        return Spread.of(found) if found else None
+def measure(column: str, what: str, call: str, *more: object, **environment: str) -> float:
+    """Seconds in a new process."""
+    progress(f"compile: {call}, {column}")
+    asked = json.dumps([what, call, *more])
+    return float(in_own_process("-m", __spec__.name, asked, **environment))
 
 
-def measure(versions: list[Version], repeats: int, quick: bool) -> None:
-    """Measure the versions in turns, so that a busy moment of the machine hits all of them."""
-    calls = QUICK_CALLS if quick else tuple(CALLS)
-    for repeat, call, version in product(range(repeats), calls, versions):
-        progress(f"compile: {call} of {version.source}, {repeat + 1} of {repeats}")
-        version.measure_first(call)
-    measurements = QUICK_MEASUREMENTS if quick else MEASUREMENTS
-    for _, call, size, version in product(range(repeats), RULES, SIZES, versions):
-        version.measure_round(call, size, measurements)
-
-
-def table_of(cell: Callable[[str, str], str]) -> Table:
-    """A row for every call."""
+def run(quick: bool) -> Tables:
+    """The table: a row for every call, with medians and quartiles over the repeats."""
+    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for _ in range(QUICK_REPEATS if quick else REPEATS):
+        for call in QUICK_CALLS if quick else CALLS:
+            with tempfile.TemporaryDirectory() as cache:
+                for column in (FIRST, SECOND):
+                    found = measure(column, "first", call, NUMBA_CACHE_DIR=cache)
+                    seconds[call, column].append(found)
+        for call, size in product(RULES, SIZES):
+            measurements = QUICK_MEASUREMENTS if quick else MEASUREMENTS
+            seconds[call, size].append(measure(size, "round", call, size, measurements))
     columns = (FIRST, SECOND, *SIZES)
-    rows = [[call, *(cell(call, column) for column in columns)] for call in CALLS]
-    return ["first call", *columns], rows
-
-
-def seconds_of(version: Version) -> Table:
-    """The table of a version."""
-    return table_of(lambda call, column: str(version.spread(call, column) or ""))
-
-
-def ratios(other: Version, this: Version) -> Table:
-    """The table of the other version's medians over those of this one."""
-
-    def cell(call: str, column: str) -> str:
-        theirs, ours = other.spread(call, column), this.spread(call, column)
-        return digits(theirs.median / ours.median) if theirs and ours else ""
-
-    return table_of(cell)
-
-
-def run(quick: bool, repeats: int | None = None, against: Path | None = None) -> Tables:
-    """The table; against a checkout of another version, also its table and the ratios."""
-    this = Version(package_source())
-    others = [] if against is None else [Version(against.resolve() / "src")]
-    measure([this, *others], repeats or (QUICK_REPEATS if quick else REPEATS), quick)
-    tables = {"compile": seconds_of(this)}
-    for other in others:
-        tables |= {"the other": seconds_of(other), "the other over this": ratios(other, this)}
-    return tables
+    cells = {place: str(Spread.of(found)) for place, found in seconds.items()}
+    rows = [[call, *(cells.get((call, column), "") for column in columns)] for call in CALLS]
+    return {"compile": (["first call", *columns], rows)}
 
 
 WORK: dict[str, Callable[..., float]] = {"first": first_seconds, "round": round_seconds}
 
 if __name__ == "__main__":
     what, *given = json.loads(sys.argv[1])
-    print(json.dumps([WORK[what](*given), str(package_source())]))
+    print(json.dumps(WORK[what](*given)))

@@ -53,30 +53,17 @@ def peak_bytes() -> int:
     return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def package_source() -> Path:
-    """The directory that holds the package in use, found without importing it."""
+def in_own_process(*arguments: object, **environment: str) -> Any:
+    """What Python prints, in JSON, in a new process that sees this package first."""
     found = find_spec("mislid")
     assert found is not None
     assert found.origin is not None
-    return Path(found.origin).resolve().parents[1]
-
-
-def child_environment(source: Path | None = None, **environment: str) -> dict[str, str]:
-    """The environment of a process that sees this package, or the one in `source`, first."""
-    first = str(source or package_source())
-    path = os.pathsep.join(filter(None, [first, os.environ.get("PYTHONPATH")]))
-    return {**os.environ, **environment, "PYTHONPATH": path}
-
-
-def in_own_process(*arguments: object, source: Path | None = None, **environment: str) -> Any:
-    """What Python prints, in JSON, when it is started anew with these arguments.
-
-    It sees this package, or the one in `source`, before all others.
-    """
+    source = str(Path(found.origin).resolve().parents[1])
+    path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=ROOT,
-        env=child_environment(source, **environment),
+        env={**os.environ, **environment, "PYTHONPATH": path},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
