@@ -24,7 +24,7 @@ _SECRETS = (
 
 
 def the_best(m: int) -> str:
-    """What is looked for.
+    """The target of a question as text.
 
     >>> the_best(1), the_best(3)
     ('the best', 'the 3 best')
@@ -48,7 +48,7 @@ def moment(seconds: float, *, exact: bool = False) -> str:
 
 
 def shown(value: Any, limit: int = 60) -> str:
-    """A value as messages show it, whatever it is.
+    """The repr of any value, shortened for messages.
 
     >>> shown([1, 2]), shown("a" * 100, limit=9), shown(10**5000)
     ('[1, 2]', "'aaaaa...", 'an integer of 16610 bits')
@@ -66,7 +66,7 @@ def shown(value: Any, limit: int = 60) -> str:
 
 
 def without_password(address: object) -> str:
-    """An address as it may be shown.
+    """A database address with its password masked.
 
     >>> without_password("postgresql://lab:secret@host/studies?password=secret&connect_timeout=2")
     'postgresql://lab:***@host/studies?password=***&connect_timeout=2'
@@ -78,12 +78,12 @@ def without_password(address: object) -> str:
 
 
 def visible(text: str) -> str:
-    """A text without control characters, which no page may contain; others take their places."""
+    """A text whose control characters are replaced, since no page may contain them."""
     return "".join(letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)
 
 
 def in_ranges(numbers: Iterable[int]) -> list[str]:
-    """Whole numbers, increasing, with those in a row put together.
+    """Sorted integers, with consecutive ones joined to ranges.
 
     >>> in_ranges([7, 0, 1, 2, 5, 8])
     ['0-2', '5', '7-8']
@@ -98,7 +98,7 @@ def in_ranges(numbers: Iterable[int]) -> list[str]:
 
 
 def number(value: float) -> str:
-    """A number with four digits at most, a question mark for what is none.
+    """A number with at most four digits; a question mark for NaN.
 
     >>> number(0.05), number(12345.678), number(float("inf")), number(float("nan"))
     ('0.05', '12,350', '∞', '?')
@@ -123,7 +123,7 @@ def whole(value: float) -> str:
 
 
 def roughly(value: float) -> str:
-    """A number of measurements that nobody knows exactly: two digits.
+    """An estimated number of measurements, with two digits.
 
     >>> roughly(1394980), roughly(87.4), roughly(123.4)
     ('1,400,000', '87', '120')
@@ -132,7 +132,7 @@ def roughly(value: float) -> str:
 
 
 def decimals(values: Sequence[float], digits: int = 3) -> int:
-    """Decimals that show so many digits of the smallest of positive values, at least 0.
+    """Number of decimals that shows `digits` digits of the smallest positive value.
 
     >>> decimals([0.0123, 4.5]), decimals([250.0])
     (4, 0)
@@ -144,12 +144,12 @@ def decimals(values: Sequence[float], digits: int = 3) -> int:
 
 
 def fixed(value: float, places: int) -> str:
-    """A number with so many decimals; a question mark where there is none."""
+    """A number with `places` decimals; a question mark for NaN."""
     return minus(f"{value:,.{places}f}") if math.isfinite(value) else number(value)
 
 
 def percent(share: float) -> str:
-    """A share; below one percent with two digits, and never all where something is missing.
+    """A share in percent: two digits below 1%, and 100% only for 1.
 
     >>> percent(0.05), percent(0.876), percent(0.00123), percent(0.9996)
     ('5%', '88%', '0.12%', '99.9%')
@@ -162,7 +162,7 @@ def percent(share: float) -> str:
 
 
 def rate(probability: float) -> str:
-    """A probability as it was given, in percent.
+    """A declared probability in percent, with all its digits.
 
     >>> rate(0.05), rate(0.025), rate(1 - 0.001)
     ('5%', '2.5%', '99.9%')
@@ -171,12 +171,12 @@ def rate(probability: float) -> str:
 
 
 def minus(text: str) -> str:
-    """A proper minus sign."""
+    """Replace hyphens by minus signs."""
     return text.replace("-", "\N{MINUS SIGN}")
 
 
 def measurements(n: int) -> str:
-    """How many.
+    """A number of measurements with its noun.
 
     >>> measurements(1), measurements(1200)
     ('1 measurement', '1,200 measurements')
@@ -185,7 +185,7 @@ def measurements(n: int) -> str:
 
 
 def listed(texts: Sequence[str]) -> str:
-    """Texts in a sentence.
+    """Texts joined by commas and "and".
 
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
@@ -218,13 +218,13 @@ def as_frame(
 
 
 class Html(str):
-    """A text that is markup."""
+    """A string that is markup already."""
 
     __slots__ = ()
 
 
 def markup(*parts: str) -> Html:
-    """Parts one after the other, plain texts escaped.
+    """Join parts, with plain texts escaped.
 
     >>> markup("a < b", Html("<br>"))
     'a &lt; b<br>'
@@ -235,7 +235,7 @@ def markup(*parts: str) -> Html:
 
 
 def element(name: str, *parts: str, **attributes: str) -> Html:
-    """An element with these contents; a trailing underscore in an attribute's name is dropped.
+    """An HTML element; a trailing underscore in an attribute's name is dropped.
 
     >>> element("p", "1 < 2", class_="note")
     '<p class="note">1 &lt; 2</p>'
@@ -254,7 +254,7 @@ def table(
     text: Sequence[int] = (),
     **kind: str,
 ) -> Html:
-    """A table whose first column names its rows, which may have a class each.
+    """An HTML table whose first column has row headings; `marks` are classes of rows.
 
     Other columns hold numbers, but for those in `text`.
     """
@@ -273,7 +273,7 @@ def table(
 
 
 def facts(known: Mapping[str, object]) -> Html:
-    """A table of names and values, as notebooks show a record.
+    """An HTML table of names and values, for notebooks.
 
     >>> facts({"samples": 3, "answer": ("a", "b")})
     '<table><tbody><tr><th scope="row">samples</th><td>3</td></tr><tr><th scope="row">...

@@ -288,7 +288,7 @@ def as_noise(noise: Any, K: int, name: str = "noise") -> Vector:
 
 
 def as_costs(cost: Any, K: int, *, allow_inf: bool = False) -> Vector:
-    """What a measurement of each arm costs, shape (K,), from a scalar or a vector.
+    """Costs of a measurement of each arm, shape (K,), from a scalar or a vector.
 
     >>> as_costs([1, 5, 2], K=3)
     array([1., 5., 2.])
@@ -320,7 +320,7 @@ def in_order(values: Any, name: str, labels: Labels) -> Any:
         found = dict(values)
     elif hasattr(values, "to_numpy") and hasattr(values, "index") and np.ndim(values) == 1:
         known = tuple(values.index)
-        if known == tuple(range(len(known))):  # as they come: nobody named them
+        if known == tuple(range(len(known))):  # a default index
             return values
         found = dict(zip(known, values.to_numpy(), strict=True))
         if len(found) < len(known):

@@ -115,7 +115,7 @@ class Model:
         Returns
         -------
         Model
-            Another one, which shares what was computed from the features.
+            A new model, which shares the cache of results that depend on the features alone.
 
         Raises
         ------

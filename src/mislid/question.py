@@ -17,7 +17,7 @@ from mislid.model import Model, as_model
 
 
 class NoiseModel(NamedTuple):
-    """What is known of the noise.
+    """What a question knows about the noise.
 
     Attributes
     ----------

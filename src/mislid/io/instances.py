@@ -29,7 +29,7 @@ _NOT_FEATURES = ("name", "mean", "noise")
 
 
 class Table(NamedTuple):
-    """What a file says of an instance; None where it does not say."""
+    """The arrays of an instance; None for what a file does not have."""
 
     features: Matrix
     means: Vector

@@ -26,10 +26,10 @@ Row = tuple[int, list[str]]
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-# Digits in groups of three, as thousands are written; nobody groups after a zero.
+# Digits in groups of three, as in 1.000; a leading zero is never grouped.
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
 _MARKS = {".": "point", ",": "comma"}
-# The apostrophes of a cell that has some of its own are kept.
+# Cells that begin with apostrophes get one more, so that `bare` restores them.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
@@ -185,7 +185,7 @@ def csv_sheet(content: bytes, path: str, row: str) -> Sheet:
 
 
 def _separator(lines: Sequence[str], path: str) -> tuple[str, int]:
-    """What separates cells, and how many lines say so, one or none."""
+    """The separator of cells, and whether a line `sep=` declares it (1 or 0)."""
     first = lines[0] if lines else ""
     stated = re.match(r"(?i)sep=([,;\t])", first)
     if stated:
@@ -269,7 +269,7 @@ def workbook_bytes(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> byt
             if isinstance(value, bool) or not isinstance(value, int | float | None):
                 cell.value = str(value)
                 cell.data_type = "s"  # "=1+1" is a label, no formula
-                cell.number_format = "@"  # and "007" stays what it is when somebody edits it
+                cell.number_format = "@"  # and "007" stays a text when it is edited
             else:
                 cell.value = value
     sheet.freeze_panes = "A2"

@@ -40,7 +40,7 @@ class _Undo(Exception):
 
 
 def _write_blocks(opener: Callable[[], Storage], key: int, barrier: Barrier) -> None:
-    """What each of several processes does."""
+    """Append blocks; run by several processes at once."""
     barrier.wait(60.0)
     with closing(opener()) as storage:
         for _ in range(_BLOCKS):
@@ -74,7 +74,7 @@ class StorageSuite(Suite):
         self._opened: list[Storage] = []
 
     def teardown_method(self) -> None:
-        """Close what was opened."""
+        """Close all handles."""
         for storage in self._opened:
             storage.close()
 
@@ -223,7 +223,7 @@ class StorageSuite(Suite):
         assert storage.read(again) == _entries(1, 1)
 
     def test_readers_do_not_wait_for_a_writer(self) -> None:
-        """They see what was there before."""
+        """They see the entries before the block."""
         writer, reader = self._open(), self._open()
         key = writer.create("first", _entries(1, 2))
         with writer.locked(key) as log:

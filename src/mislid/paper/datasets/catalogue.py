@@ -27,7 +27,7 @@ _PAPER_CITATION = (
 )
 
 
-# What the authors' pickles consist of besides plain values, wherever NumPy keeps it.
+# The only names that the authors' pickles refer to; their modules depend on NumPy's version.
 _NUMPY = {
     "_reconstruct": np.empty(0).__reduce__()[0],
     "ndarray": np.ndarray,

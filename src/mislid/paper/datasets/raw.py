@@ -257,7 +257,7 @@ def listening(
     Raises
     ------
     ProblemError
-        Where nobody or nothing is left, or the rank is too large.
+        Where fewer users or artists are left than the rank.
 
     Examples
     --------

@@ -83,7 +83,7 @@ class Method:
     algorithm, stopping
         As in `mislid.identify`.
     published
-        The name under which its runs were published; None where nobody did.
+        The name under which its runs were published; None if they were not.
     margin
         The mean number of samples agrees with the published one if it differs by at most this
         share of it. It also agrees if the runs cannot tell the two means apart.
@@ -200,7 +200,7 @@ class Case:
         Returns
         -------
         tuple or None
-            Case and method; None where nobody published any.
+            Case and method; None if none were published.
         """
         if method.published is None:
             return None

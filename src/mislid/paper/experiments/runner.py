@@ -250,7 +250,7 @@ def run_experiment(
     output
         Directory that keeps the runs; the same call resumes.
     runs
-        Of every method; one with a limit of its own does fewer. By default as the experiment says.
+        Of every method, but for those with a lower limit. By default as the experiment says.
     seed
         Of all random numbers; by default as the experiment says.
     jobs, client, executor
