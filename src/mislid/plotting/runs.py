@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -137,13 +137,7 @@ def plot_proved(axes: Axes, runs: Mapping[str, Identification]) -> None:
     axes.legend(loc="lower right", title="measurements until it stops")
 
 
-def plot_runs(
-    axes: Axes,
-    groups: Mapping[str, Sequence[Row]],
-    delta: float,
-    *,
-    dashed: Collection[str] = (),
-) -> None:
+def plot_runs(axes: Axes, groups: Mapping[str, Sequence[Row]], delta: float) -> None:
     """Boxes of the samples that runs took, one line per algorithm, with every run as a grey dot.
 
     Boxes hold the middle half, whiskers the 5th to the 95th percentile, a diamond the mean. Number
@@ -158,14 +152,12 @@ def plot_runs(
         Finished runs by the name of their algorithm; the first is at the top.
     delta
         The error rate that was asked for.
-    dashed
-        Names of groups with empty dashed boxes, such as runs of others.
 
     Raises
     ------
     ProblemError
-        If there is no group or one without runs, if `delta` is not between 0 and 1, if `dashed` is
-        no list of names, or if `axes` are not one axes of matplotlib.
+        If there is no group or one without runs, if `delta` is not between 0 and 1, or if
+        `axes` are not one axes of matplotlib.
 
     Examples
     --------
@@ -179,13 +171,11 @@ def plot_runs(
     theme.check_axes(axes)
     _check_groups(groups)
     delta = as_number(delta, "delta", low=0, high=1, low_open=True, high_open=True)
-    if isinstance(dashed, str) or not isinstance(dashed, Collection):
-        raise ProblemError(f"dashed must be a list of names; got {shown(dashed)}")
     samples = [np.array([row.samples for row in rows], dtype=float) for rows in groups.values()]
     errors = [summarise(rows).error_rate for rows in groups.values()]
     colours = [CONTRAST if error > delta else BEST for error in errors]
-    for at, (name, values, colour) in enumerate(zip(groups, samples, colours, strict=True)):
-        _draw_box(axes, at, values, colour, empty=name in dashed)
+    for at, (values, colour) in enumerate(zip(samples, colours, strict=True)):
+        _draw_box(axes, at, values, colour)
     theme.scale(axes, "x", np.concatenate(samples).tolist(), room=None)
     right = axes.secondary_yaxis("right")
     words = [
@@ -261,7 +251,7 @@ def _check_groups(groups: object) -> None:
         )
 
 
-def _draw_box(axes: Axes, at: int, values: Vector, colour: str, *, empty: bool) -> None:
+def _draw_box(axes: Axes, at: int, values: Vector, colour: str) -> None:
     from matplotlib.colors import to_rgba
     from matplotlib.patches import Rectangle
 
@@ -270,8 +260,8 @@ def _draw_box(axes: Axes, at: int, values: Vector, colour: str, *, empty: bool) 
     dots = axes.scatter(values, at + upwards, s=size, color=REST, alpha=0.5, lw=0, zorder=1)
     dots.set_rasterized(values.size > MANY)
     least, low, middle, high, most = np.percentile(values, (5, 25, 50, 75, 95))
-    box = Rectangle((low, at - BOX), high - low, 2 * BOX, edgecolor=colour, linewidth=1.4, zorder=2)
-    box.set(facecolor=to_rgba(colour, 0.0 if empty else 0.18), linestyle="--" if empty else "-")
+    box = Rectangle((low, at - BOX), high - low, 2 * BOX, linewidth=1.4, zorder=2)
+    box.set(facecolor=to_rgba(colour, 0.18), edgecolor=colour)
     axes.add_patch(box)
     axes.hlines([at, at], [least, high], [low, most], color=colour, lw=1.1, zorder=2)
     axes.vlines([least, most], at - BOX / 2, at + BOX / 2, color=colour, lw=1.1, zorder=2)
