@@ -18,7 +18,7 @@ async function call(method, path, body, key) {
       if (attempt === 5) throw lost;
     }
     if (answer?.ok) return answer.json();
-    const isBusy = !answer || answer.status === 429 || answer.status === 503;
+    const isBusy = !answer || answer.status === 503;
     if (!isBusy || attempt === 5) {
       const { error } = await answer.json();
       throw new Error(`${error.kind}: ${error.message}`);
@@ -75,5 +75,5 @@ const { state } = await call("GET", `/api/studies/${id}`);
 while (numbers.length < state.events) await wait(0.05);
 ending.abort();
 await following;
-const { ok } = await call("GET", `/api/studies/${id}/verification`);
-console.log(JSON.stringify({ status, samples: state.samples, events: numbers, ok }));
+const { answer, samples } = state;
+console.log(JSON.stringify({ status, answer, samples, events: numbers }));

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -191,6 +192,18 @@ def listed(texts: Sequence[str]) -> str:
     ('a', 'a, b and c')
     """
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def did_you_mean(word: Any, known: Iterable[Any]) -> str:
+    """A suggestion for a mistyped word, if one is close.
+
+    >>> did_you_mean("staus", ["status", "list"]), did_you_mean("x", ["status"])
+    ("; did you mean 'status'?", '')
+    """
+    if not isinstance(word, str):
+        return ""
+    near = get_close_matches(word, [str(one) for one in known], 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def require_pandas(what: str, instead: str) -> None:

@@ -55,7 +55,7 @@ def test_what_was_interrupted_goes_on_and_ends_with_the_same_files(tmp_path, how
     kept = rows_kept(output)
     if how == signal.SIGINT:
         assert process.returncode == 1
-        assert said.startswith("Error: interrupted after ")
+        assert said.strip().startswith("Error: interrupted after ")
         assert f"kept in '{second.parent}'" in said
     assert not (output / "C" / "report.md").exists()
     again = fake(*ask, output)

@@ -68,37 +68,15 @@ def numbers_shown(opened: Window) -> list[int]:
     return [int(text.replace(",", "")) for text in cells]
 
 
-def test_what_is_told_elsewhere_appears_without_a_request(
-    server: Command, study: Study, opened: Window
-) -> None:
-    """So that a room full of browsers behind one address meets no limit."""
+def test_what_is_told_elsewhere_appears(server: Command, study: Study, opened: Window) -> None:
     opened.page.goto(f"{server.url}/studies/1")
     opened.wait("document.querySelectorAll('svg.chart').length >= 1")
-    asked: list[str] = []
-    opened.page.on("request", lambda request: asked.append(request.url))
     estimates = "document.querySelector('section[id^=estimates]').innerText"
     before = opened.page.evaluate(estimates)
     tell_some(study, 10)
     opened.wait(f"{SHOWN} === '21'")
     opened.wait(f"{estimates} !== {json.dumps(before)}")
     assert numbers_shown(opened) == list(range(21, 0, -1))
-    assert asked == []
-
-
-def test_old_corrections_are_listed(server: Command, study: Study, opened: Window) -> None:
-    tell_some(study, 1)
-    study.correct(row=0, value=0.4, reason="comma forgotten")
-    study.add_observations(list(MEANS.items()))
-    tell_some(study, 60)
-    opened.page.goto(f"{server.url}/studies/1")
-    place = opened.page.locator("section[id^=revisions]")
-    place.locator("summary").click(timeout=30_000)
-    assert "comma forgotten" in place.inner_text()
-    assert "comma forgotten" not in opened.page.locator("section[id^=log]").inner_text()
-    study.void(row=4, reason="just now")
-    opened.wait("document.querySelector('section[id^=revisions]').textContent.includes('just now')")
-    assert place.locator("tbody tr").count() == 2
-    assert place.locator("details").get_attribute("open") is not None  # it was opened above
 
 
 def test_a_study_that_is_decided_gets_a_certificate_that_holds(
@@ -108,8 +86,6 @@ def test_a_study_that_is_decided_gets_a_certificate_that_holds(
     opened.wait("document.getElementById('live').textContent === 'live'")
     study.add_observations(list(MEANS.items()) * 400)
     assert study.status == "decided"
-    opened.page.get_by_role("button", name="Verify it").click(timeout=30_000)
-    opened.wait("document.querySelector('main').innerText.includes('It holds')")
     with opened.page.expect_download() as download:
         opened.page.get_by_role("link", name="Download").click()
     saved = Path(download.value.path()).read_text()

@@ -27,7 +27,7 @@ def test_the_client_runs_a_study_to_its_end(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     storage = as_storage(lab)
     study = load_study(study_name="from JavaScript", storage=storage)
-    assert (found["status"], found["ok"], study.status) == ("decided", True, "decided")
+    assert (found["status"], found["answer"], study.status) == ("decided", ["C"], "decided")
     assert found["samples"] == study.samples
     assert study.result is not None
     assert study.result.answer == ("C",)

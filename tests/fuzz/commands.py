@@ -21,7 +21,7 @@ from mislid.cli import main
 # Those that measure for minutes, go on for ever or need a network get wrong words alone.
 LONG = {"demo", "reproduce", "data fetch", "serve"}
 # Words that would let a command wait, or start processes and clusters.
-NEVER = {"--watch", "--dask", "--jobs", "--help", "--version"}
+NEVER = {"--jobs", "--help", "--version"}
 GOOD = {
     "name": "fuzz",
     "storage": "lab.db",

@@ -18,7 +18,8 @@ import httpx
 
 import mislid
 from helpers.command_line import ENVIRONMENT
-from mislid.server.running import listen, policy_for, server_of
+from mislid.server.access import policy_for
+from mislid.server.app import listen, server_of
 from mislid.study import Study, load_study
 from mislid.study.storage import Storage, as_storage
 
@@ -127,8 +128,8 @@ class Site:
 
     @contextmanager
     def stream(self, key: int, **headers: str) -> Iterator[Iterator[Message]]:
-        """The messages of a study; `after`, `views` and headers as keywords."""
-        query = {name: headers.pop(name) for name in ("after", "views") if name in headers}
+        """The messages of a study; `after` and headers as keywords."""
+        query = {"after": headers.pop("after")} if "after" in headers else {}
         headers["accept"] = "text/event-stream"
         path = f"/api/studies/{key}/events"
         with self.client.stream("GET", path, params=query, headers=headers) as answer:

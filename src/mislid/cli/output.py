@@ -6,11 +6,48 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
+
+Lines = Iterable[tuple[str, Any]]
+"""Labels and values of a table about one thing."""
+
+
+def print_facts(form: str, facts: Mapping[str, Any], lines: Lines | None = None) -> None:
+    """Print facts about one thing as JSON, a line of CSV, or a table of `lines` or the facts."""
+    if form == "json":
+        click.echo(as_json(facts))
+    elif form == "csv":
+        click.echo(as_csv(list(facts), [list(facts.values())]))
+    else:
+        click.echo(as_table(known(facts) if lines is None else lines, 2))
+
+
+def known(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Lines of a table: the facts that are neither None nor empty.
+
+    >>> known({"best_now": ["a"], "pair": None, "contradictions": []})
+    [('best now', ['a'])]
+    """
+    return [
+        (name.replace("_", " "), value)
+        for name, value in facts.items()
+        if value not in (None, (), [])
+    ]
+
+
+def print_rows(
+    form: str, heading: Sequence[str], rows: Sequence[Sequence[Any]], texts: int = 1
+) -> None:
+    """Print several things of one kind; a table aligns the first columns, `texts`, left."""
+    if form == "json":
+        click.echo(as_json([dict(zip(heading, row, strict=True)) for row in rows]))
+    else:
+        table = [heading, *rows]
+        click.echo(as_csv(heading, rows) if form == "csv" else as_table(table, texts))
 
 
 def as_json(value: Any) -> str:
@@ -52,7 +89,7 @@ def _cell(value: Any) -> Any:
     return "; ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
-def as_table(rows: Sequence[Sequence[Any]], texts: int = 2) -> str:
+def as_table(rows: Iterable[Sequence[Any]], texts: int) -> str:
     """Aligned columns, the first ones flush left, the others right.
 
     >>> print(as_table([("arm", "mean"), ("C33", 0.9), ("x", None)], texts=1))
@@ -60,7 +97,7 @@ def as_table(rows: Sequence[Sequence[Any]], texts: int = 2) -> str:
     C33   0.9
     x       -
     """
-    cells = [[shown(_cell(cell)) for cell in row] for row in rows]
+    cells = [[_shown(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
         "  ".join(
@@ -71,35 +108,12 @@ def as_table(rows: Sequence[Sequence[Any]], texts: int = 2) -> str:
     )
 
 
-def print_facts(form: str, facts: Mapping[str, Any], table: Sequence[tuple[str, Any]]) -> None:
-    """Print facts about one thing as JSON or a line of CSV, or the table made of them."""
-    if form == "json":
-        click.echo(as_json(dict(facts)))
-    elif form == "csv":
-        click.echo(as_csv(list(facts), [list(facts.values())]))
-    else:
-        click.echo(as_table(table))
-
-
-def rows_text(
-    form: str, rows: Sequence[Mapping[str, Any]], heading: Sequence[str], texts: int = 1
-) -> str:
-    """Several things of a kind, with these columns; a table aligns the first ones left."""
-    if form == "json":
-        return as_json([dict(row) for row in rows])
-    cells = [[row[name] for name in heading] for row in rows]
-    return as_csv(heading, cells) if form == "csv" else as_table([heading, *cells], texts)
-
-
-def shown(value: Any) -> str:
-    """A cell of a table.
-
-    >>> shown(None), shown(0.25), shown("a")
-    ('-', '0.25', 'a')
-    """
+def _shown(value: Any) -> str:
     if value is None or value == "":
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, list | tuple):
+        return listed(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(_cell(value))
 
 
 def number(value: float) -> str:
@@ -131,11 +145,10 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def did_you_mean(word: str, known: Iterable[Any]) -> str:
-    """A suggestion for a mistyped word, if one is close.
-
-    >>> did_you_mean("staus", ["status", "list"]), did_you_mean("x", ["status"])
-    ("; did you mean 'status'?", '')
-    """
-    near = get_close_matches(word, [str(one) for one in known], 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+@contextmanager
+def figure_if_possible() -> Iterator[None]:
+    """Say that there is no figure, where matplotlib is missing."""
+    try:
+        yield
+    except ImportError as problem:
+        click.echo(f"No figure: {problem}.", err=True)

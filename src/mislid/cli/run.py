@@ -1,66 +1,68 @@
-"""`mislid run`: identify, many times."""
+"""`mislid run` and `mislid bound`: simulated identification, and the samples that it needs."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from mislid.cli.options import (
-    cluster,
-    instance_options,
-    load,
-    noise_of,
-    output_folder_option,
+    FOLDER,
+    POSITIVE,
+    WHOLE,
+    all_of,
+    as_noise,
+    file_argument,
+    format_option,
+    jobs_option,
+    option,
+    question_options,
     quiet_option,
     rule_options,
-    setting,
-    worker_options,
+    seed_option,
 )
-from mislid.cli.output import as_csv, as_json, as_table, number
+from mislid.cli.output import as_table, figure_if_possible, known, print_facts, print_rows
 from mislid.stopping.rules import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
 
-if TYPE_CHECKING:
-    from mislid.model import Instance
-    from mislid.simulation.replicate import Row
+instance_options = all_of(
+    file_argument,
+    question_options(),
+    option("--noise", POSITIVE, "Standard deviation of rewards; by default the file's own, or 1."),
+    format_option(),
+)
 
 
 @click.command("run")
 @instance_options
 @rule_options(*PUBLISHED_RULES)
-@setting(
-    "--gamma",
-    click.FloatRange(1),
-    1.0,
-    "Test whether to stop only when measurements have grown by this factor.",
-)
-@click.option(
+@option(
     "--assume-noise",
-    metavar="NOISE",
-    callback=lambda _, __, text: noise_of(text),
-    help="Noise that rules assume instead: a standard deviation, unknown, unknown-equal (both "
-    "Gaussian), LOW:HIGH, bounded (from 0 to 1) or bernoulli (0 or 1); the latter three are drawn "
-    "so.",
+    str,
+    "Noise that the rules assume instead: a standard deviation, unknown, unknown-equal (both "
+    "Gaussian), LOW:HIGH, bounded (from 0 to 1) or bernoulli (0 or 1); rewards of the latter three "
+    "are drawn in this range.",
 )
-@setting("--runs", click.IntRange(1), 100, "Number of runs.")
-@click.option(
-    "--max-samples", type=click.IntRange(1), help="Give up a run after so many measurements."
-)
-@worker_options
-@output_folder_option(
-    "Keep settings.json, runs.csv and figure.png there; the same call resumes an interrupted one."
+@option("--runs", WHOLE, "Number of runs.", 100)
+@option("--max-samples", WHOLE, "End a run after so many measurements.")
+@seed_option
+@jobs_option
+@option(
+    "--output",
+    FOLDER,
+    "Directory for settings.json, runs.csv and figure.png; the same call resumes an interrupted "
+    "one.",
 )
 @quiet_option
-def command(
+def run_command(
     file: str,
     m: int,
     misspecification: float | None,
     noise: float | None,
+    assume_noise: str | None,
     form: str,
     jobs: int,
-    dask: str | None,
     output: str | None,
     quiet: bool,
     **options: Any,
@@ -68,72 +70,78 @@ def command(
     """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
     print how many measurements that took and how often the answer was wrong.
     """
+    from mislid.model import load_instance
     from mislid.simulation.replicate import replicate_rows, replicate_settings, summarise
 
-    instance = load(file, misspecification, noise)
+    instance = load_instance(file, misspecification, noise=noise)
+    options["assume_noise"] = None if assume_noise is None else as_noise(assume_noise)
     settings = replicate_settings(instance, m, **options)
-    if options["tolerance"] == 0.0 and options["max_samples"] is None:
-        _warn_of_tie(instance, m)
-    with cluster(dask, jobs) as client:
-        rows = replicate_rows(
-            instance, m, jobs=jobs, client=client, output=output, progress=not quiet, **options
-        )
-    if output is not None:
-        _draw(output, rows, options)
-    summary = asdict(summarise(rows))
-    if form == "table":
-        click.echo(_table(summary, settings, options))
-    elif form == "csv":
-        click.echo(as_csv(rows[0]._fields, rows))
-    else:
-        keys = ("runs", "mean_samples", "std_samples", "error_rate")
-        columns = ("samples", "correct", "status")
-        facts = {key: summary[key] for key in keys}
-        facts |= {name: [getattr(row, name) for row in rows] for name in columns}
-        click.echo(as_json(facts | {"settings": settings}))
-
-
-def _warn_of_tie(instance: Instance, m: int) -> None:
     means = sorted(instance.means.tolist(), reverse=True)
-    if means[m - 1] == means[m]:
+    if means[m - 1] == means[m] and not (options["tolerance"] or options["max_samples"]):
         click.echo(
             f"Warning: the mean at place m={m} and the next one are equal, so that runs may never "
             "stop; give --tolerance or --max-samples.",
             err=True,
         )
+    rows = replicate_rows(instance, m, jobs=jobs, output=output, progress=not quiet, **options)
+    if output is not None:
+        with figure_if_possible():
+            from mislid.plotting import save_runs
 
-
-def _draw(output: str, rows: list[Row], options: dict[str, Any]) -> None:
-    from mislid.plotting import save_runs
-
-    try:
-        save_runs(Path(output) / "figure.png", {options["algorithm"]: rows}, options["delta"])
-    except ImportError:
-        click.echo("No figure: matplotlib is missing (pip install 'mislid[plots]').", err=True)
-
-
-def _table(summary: dict[str, Any], settings: dict[str, Any], options: dict[str, Any]) -> str:
+            save_runs(Path(output) / "figure.png", {options["algorithm"]: rows}, options["delta"])
+    if form == "csv":
+        print_rows(form, rows[0]._fields, rows)
+        return
+    summary = asdict(summarise(rows))
+    facts = {name: summary[name] for name in ("runs", "mean_samples", "std_samples", "error_rate")}
+    for name in ("samples", "correct", "status"):
+        facts[name] = [getattr(row, name) for row in rows]
     rule = STOPPING_RULES.get(options["stopping"])
     caveat = "" if rule is not None and rule.guaranteed else f", {NO_GUARANTEE}"
-    lines = [
-        ("arms, dimension", f"{settings['K']}, {settings['d']}"),
-        ("misspecification", f"{float(settings['misspecification']):.6g}"),
-        ("algorithm", options["algorithm"]),
-        ("stopping", f"{options['stopping']}, error rate {options['delta']:g}{caveat}"),
-        ("noise", f"assumed {options['assume_noise']}"),
-        ("tested", f"when measurements have grown by a factor {options['gamma']:g}"),
-        ("tolerance", f"{options['tolerance']:g}"),
-        ("runs", number(summary["runs"])),
-        ("samples, mean", number(summary["mean_samples"])),
-        ("samples, standard deviation", number(summary["std_samples"])),
-        ("wrong answers", f"{summary['error_rate']:.1%}"),
-        ("no answer", f"{summary['unanswered']:.1%}"),
-        ("processor seconds a run", number(summary["mean_seconds"])),
-    ]
-    usual = {
-        "noise": options["assume_noise"] is None,
-        "tested": options["gamma"] == 1.0,
-        "tolerance": options["tolerance"] == 0.0,
-        "no answer": summary["unanswered"] == 0.0,
+    given = {
+        "arms, dimension": f"{instance.K}, {instance.d}",
+        "misspecification": instance.model.misspecification,
+        "algorithm": options["algorithm"],
+        "stopping": f"{options['stopping']}, error rate {options['delta']:g}{caveat}",
+        "assumed_noise": options["assume_noise"],
+        "tolerance": options["tolerance"] or None,
     }
-    return as_table([line for line in lines if not usual.get(line[0], False)])
+    print_facts(form, facts | {"settings": settings}, known(given | summary))
+
+
+@click.command("bound")
+@instance_options
+def bound_command(
+    file: str,
+    m: int,
+    misspecification: float | None,
+    noise: float | None,
+    delta: float,
+    tolerance: float,
+    form: str,
+) -> None:
+    """Print the characteristic time of FILE (.npz or .csv), the optimal allocation of measurements,
+    and the number of measurements that any method with error rate delta needs on average.
+    """
+    from mislid.geometry.time import characteristic_time
+    from mislid.model import load_instance
+
+    instance = load_instance(file, misspecification, noise=noise)
+    time = characteristic_time(
+        instance.model, instance.means, m, noise=instance.noise, tolerance=tolerance
+    )
+    facts = {
+        "characteristic_time": time.value,
+        "lower": time.lower,
+        "upper": time.upper,
+        "samples": time.samples(delta),
+        "allocation": time.allocation.tolist(),
+    }
+    if time.note:
+        facts["note"] = time.note
+    print_facts(form, facts, known({**facts, "allocation": None}))
+    if form == "table":
+        shares = enumerate(facts["allocation"])
+        order = sorted(shares, key=lambda arm_and_share: -arm_and_share[1])
+        table = [(f"arm {instance.label(arm)}", f"{share:7.2%}") for arm, share in order]
+        click.echo(f"\noptimal allocation\n{as_table(table, 2)}")

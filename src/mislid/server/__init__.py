@@ -1,5 +1,5 @@
-"""`mislid serve`: studies in a browser, and over HTTP for programs of any language.
+"""Studies over HTTP: live pages, and JSON for programs; docs/server.md describes it.
 
-`access` checks requests, `api` answers programs, `app` has pages and addresses, `live` follows
-logs, `views` computes what is shown, and `running` starts it all; docs/server.md describes it.
+`access` checks requests, `api` answers programs, `answers` has JSON and errors, `live` has views of
+studies and streams of events, and `app` has pages, addresses and the server itself.
 """

@@ -1,32 +1,33 @@
-"""Access control: names of the server, origins, tokens, cookies and rates.
+"""Access control: host names, origins, tokens and cookies.
 
 The usual attacker is a page of another site in the browser of somebody who may see studies. It can
-let that browser send requests here, so Host and Origin are checked on every address, and it can let
-a name of its own lead to this computer, so the name must be one that the server knows.
+make that browser send requests here, so Origin is checked on every address. It can also make a
+foreign host name lead to this computer, so Host must be a name that the server knows.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import time
+import ipaddress
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mislid.errors import ProblemError
 from mislid.server.answers import refusal
 
 LOGIN, STATIC = "/login", "/static/"
 READING = ("GET", "HEAD")
-# Requests a second of one address, and how many it may save up: a network may show a room full of
-# people as one address.
-RATE, BURST = 200.0, 2_000.0
-# Addresses whose rates are remembered.
-_REMEMBERED = 10_000
+LOCAL = ("127.0.0.1", "localhost", "::1")
+# Characters of a token.
+SHORTEST, LONGEST = 20, 1_000
 # Seconds after which a browser is asked for the token again.
 LONGEST_VISIT = 7 * 86_400
 
@@ -73,37 +74,81 @@ class Policy:
         """The cookie's name: servers on one computer share cookies, whatever the port."""
         return f"mislid_{self._seal('name')[:12]}"
 
-    def new_cookie(self, client: str, now: float | None = None) -> str:
-        """The cookie for one address and a limited time; it is not the token."""
-        until = int(time.time() if now is None else now) + LONGEST_VISIT
-        return f"{until}.{self._seal(f'{until} {client}')}"
+    def cookie(self, client: str) -> str:
+        """The cookie for one address; it is not the token."""
+        return self._seal(f"client {client}")
 
-    def knows_cookie(self, cookie: str, client: str, now: float | None = None) -> bool:
-        """Whether the cookie was made for this address, and has not expired."""
-        until, _, seal = cookie.partition(".")
-        is_ours = hmac.compare_digest(seal.encode(), self._seal(f"{until} {client}").encode())
-        return is_ours and (time.time() if now is None else now) < int(until)
+    def knows_cookie(self, cookie: str, client: str) -> bool:
+        """Whether the cookie was made for this address."""
+        return hmac.compare_digest(cookie.encode(), self.cookie(client).encode())
 
     def _seal(self, text: str) -> str:
         return hmac.new((self.token or "").encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
-def host_names(host: str, port: int, more: Iterable[str] = ()) -> frozenset[str]:
-    """Names of a server that listens to an address, and those that were given.
+def policy_for(
+    host: str,
+    port: int,
+    *,
+    write: bool,
+    token: str | None,
+    names: Iterable[str] = (),
+    proxies: Iterable[str] = (),
+) -> Policy:
+    """The policy of a server at an address; `names` are further ones that lead there.
 
-    >>> sorted(host_names("127.0.0.1", 8600, ["lab.example.org"]))
+    Raises
+    ------
+    ProblemError
+        Where a token is needed, to write or for other computers, or a proxy has no address.
+
+    Examples
+    --------
+    >>> policy = policy_for("127.0.0.1", 8600, write=False, token=None, names=["lab.example.org"])
+    >>> sorted(policy.hosts)
     ['127.0.0.1:8600', '[::1]:8600', 'lab.example.org', 'localhost:8600']
     """
-    names = {"127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host.lower()}
-    found = {f"{name}:{port}" for name in names} | {name.lower() for name in more}
-    return frozenset(found | names if port == 80 else found)  # browsers leave out 80
+    if token is None and (write or host not in LOCAL):
+        raise ProblemError("a token must be given to write, or to listen to other computers")
+    for proxy in proxies:
+        try:
+            ipaddress.ip_network(proxy)
+        except ValueError:
+            raise ProblemError(
+                "--trusted-proxy must be an address such as 127.0.0.1, or a network such as "
+                f"10.0.0.0/28; got {proxy!r}"
+            ) from None
+    own = {"127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host.lower()}
+    hosts = {f"{name}:{port}" for name in own} | {name.lower() for name in names}
+    hosts |= own if port == 80 else set()  # browsers leave out 80
+    return Policy(frozenset(hosts), token, write, tuple(proxies))
+
+
+def read_token(path: str) -> str:
+    """The token in a file that only its owner can read."""
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            text = file.read(LONGEST + 1).strip()
+            mode = os.fstat(file.fileno()).st_mode
+    except (OSError, ValueError) as problem:
+        raise ProblemError(f"token file {path!r} cannot be read: {problem}") from None
+    if os.name == "posix" and mode & 0o077:
+        raise ProblemError(
+            f"token file {path!r} must be readable by its owner alone: chmod 600 {path}"
+        )
+    is_word = text.isascii() and text.isprintable() and " " not in text
+    if not is_word or not SHORTEST <= len(text) <= LONGEST:
+        raise ProblemError(
+            f"token file {path!r} must hold {SHORTEST} or more letters and digits, in one word"
+        )
+    return text
 
 
 class Gate:
     """Middleware that refuses what the policy does not allow, and adds the security headers."""
 
     def __init__(self, app: ASGIApp, policy: Policy) -> None:
-        self._app, self._policy, self._rates = app, policy, Rates()
+        self._app, self._policy = app, policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -125,8 +170,6 @@ class Gate:
             return refusal(421, "this server is not known under that name: see --name")
         if _is_foreign(headers, policy, is_page=is_reading and not path.startswith("/api/")):
             return refusal(403, "requests of other sites are not answered")
-        if not self._rates.allow(client_of(scope)):
-            return refusal(429, "too many requests: wait a second", headers={"retry-after": "1"})
         if path == LOGIN or (is_reading and path.startswith(STATIC)):
             return None
         if policy.token is not None and (refused := self._unknown(scope, headers)):
@@ -169,31 +212,12 @@ def _is_foreign(headers: Headers, policy: Policy, *, is_page: bool) -> bool:
     return site not in ("same-origin", "none") and not is_link
 
 
-class Rates:
-    """Token buckets: how many requests each address may still make."""
-
-    def __init__(self, rate: float = RATE, burst: float = BURST) -> None:
-        self._rate, self._burst = rate, burst
-        self._left: dict[str, tuple[float, float]] = {}
-
-    def allow(self, client: str, now: float | None = None) -> bool:
-        """Whether the address may make a request now."""
-        at = time.monotonic() if now is None else now
-        left, since = self._left.pop(client, (self._burst, at))
-        left = min(self._burst, left + (at - since) * self._rate)
-        allowed = left >= 1.0
-        self._left[client] = (left - allowed, at)
-        if len(self._left) > _REMEMBERED:
-            self._left.pop(next(iter(self._left)))  # the one that has been quiet for longest
-        return allowed
-
-
 def logged_in(policy: Policy, scope: Scope) -> Response:
     """Give a browser its cookie, and send it to the first page."""
     answer = RedirectResponse("/", 303)
     answer.set_cookie(
         policy.cookie_name,
-        policy.new_cookie(client_of(scope)),
+        policy.cookie(client_of(scope)),
         max_age=LONGEST_VISIT,
         secure=scope["scheme"] == "https",
         httponly=True,

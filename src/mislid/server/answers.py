@@ -20,14 +20,10 @@ from mislid.errors import (
     ConflictingTellError,
     CorruptStorageError,
     DuplicatedStudyError,
-    FullStorageError,
-    LockedStorageError,
     MislidError,
     MissingPackageError,
     ProblemError,
-    ReadOnlyStorageError,
     StorageError,
-    UnknownOutcomeError,
     UnknownStudyError,
     UnknownTrialError,
 )
@@ -45,16 +41,6 @@ _STATUS: dict[type, int] = {
     StorageError: 503,
     MislidError: 422,
     Exception: 500,
-}
-# Errors whose own words name paths and addresses: those are for the log.
-_TOLD: dict[type, str] = {
-    UnknownOutcomeError: "whether this was written is not known: call again with the same key",
-    LockedStorageError: "others have held the storage for too long: try again later",
-    FullStorageError: "the storage is full, and nothing was added",
-    ReadOnlyStorageError: "the storage cannot be written to",
-    CorruptStorageError: "the storage is damaged: restore it from a backup",
-    StorageError: "the storage does not respond: try again later",
-    Exception: "the server failed",
 }
 
 
@@ -101,18 +87,16 @@ def refused(problem: Exception) -> Response:
     """An exception as an answer, without anything that only the log may know."""
     if isinstance(problem, HTTPException):
         return refusal(problem.status_code, problem.detail, headers=problem.headers)
-    kinds = type(problem).__mro__
-    status = next(_STATUS[kind] for kind in kinds if kind in _STATUS)
+    status = next(_STATUS[kind] for kind in type(problem).__mro__ if kind in _STATUS)
     if status not in (500, 503):
         return refusal(status, str(problem), type(problem).__name__)
-    told = next(_TOLD[kind] for kind in kinds if kind in _TOLD)
     _log(f"{type(problem).__name__}: {problem}", int(time.monotonic() // 60.0))
-    more: dict[str, str] = {}
-    if isinstance(problem, UnknownOutcomeError) and problem.key is not None:
-        more["key"] = problem.key
-    kind = type(problem).__name__ if status == 503 else ""
-    ends = {"connection": "close"} if status == 500 else None  # as uvicorn does
-    return refusal(status, f"{told}; the server's log says more", kind, ends, **more)
+    if status == 500:  # closes the connection, as uvicorn does
+        said = "the server failed; its log says more"
+        return refusal(status, said, headers={"connection": "close"})
+    said = "the storage failed: try again later, with the same key; the server's log says more"
+    key = getattr(problem, "key", None)
+    return refusal(status, said, type(problem).__name__, **({} if key is None else {"key": key}))
 
 
 @lru_cache(maxsize=100)

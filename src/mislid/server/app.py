@@ -1,15 +1,18 @@
-"""The application: pages, and the addresses of the HTTP interface."""
+"""The application, with its pages and addresses, and the server that runs it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+import signal
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from html import escape
 from pathlib import Path
 from string import Template
+from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -19,20 +22,25 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mislid import __version__
 from mislid._formatting import Html, element, visible
-from mislid.errors import MislidError
+from mislid.errors import MislidError, ProblemError
 from mislid.report.summary import style_sheet
 from mislid.server import api
 from mislid.server.access import LOGIN, Gate, Policy, logged_in
-from mislid.server.answers import answer, content_of, refused
-from mislid.server.live import LATER, SOON, Hub
-from mislid.server.views import PROOFS
+from mislid.server.answers import PATIENCE, answer, content_of, refused
+from mislid.server.live import QUICK, SLOW, Hub
+from mislid.study.storage import Storage
 
+# Bytes of the head of a request.
+LONGEST_HEAD = 32 * 1024
+# Connections at once, fewer than the 1,024 files that a process may usually open.
+MOST_CONNECTIONS = 900
 _STATIC = Path(__file__).parent / "static"
 _STUDY = "/api/studies/{study}"
-_FIELD = '<input id="token" name="token" type="password" autocomplete="current-password" required>'
 _WAIT = (
     element("p", "Loading...", class_="note"),
     element("noscript", element("p", "This page needs JavaScript; a report does not.")),
@@ -64,12 +72,6 @@ def new_app(hub: Hub, policy: Policy) -> ASGIApp:
     >>> asyncio.run(asked("/api/studies/coffee"))["error"]["message"]
     "there is no study 'coffee' here"
     """
-
-    @asynccontextmanager
-    async def alive(_app: Starlette) -> AsyncIterator[None]:
-        yield
-        hub.views.close()
-
     app = Starlette(
         routes=[
             Route("/", _studies),
@@ -80,12 +82,11 @@ def new_app(hub: Hub, policy: Policy) -> ASGIApp:
             Route("/api/studies", api.studies),
             Route("/api/studies", api.create, methods=["POST"]),
             Route(_STUDY, api.view("state")),
-            *(Route(f"{_STUDY}/{kind}", api.view(kind)) for kind in (*SOON, *LATER, *PROOFS)),
+            *(Route(f"{_STUDY}/{kind}", api.view(kind)) for kind in (*QUICK, *SLOW)),
+            Route(f"{_STUDY}/certificate", api.certificate),
             Route(f"{_STUDY}/events", api.events),
-            Route(f"{_STUDY}/what-if", api.what_if),
             *(Route(f"{_STUDY}/{name}", api.call(name), methods=["POST"]) for name in api.CALLS),
         ],
-        lifespan=alive,
         exception_handlers=dict.fromkeys((MislidError, HTTPException, Exception), _refused),
     )
     app.router.redirect_slashes = False
@@ -104,8 +105,8 @@ async def _refused(request: Request, problem: Exception) -> Response:
 
 
 @cache
-def _template() -> Template:
-    return Template((_STATIC / "page.html").read_text(encoding="utf-8"))
+def _static(name: str) -> Html:
+    return Html((_STATIC / name).read_text(encoding="utf-8"))
 
 
 def _page(
@@ -114,7 +115,7 @@ def _page(
     given = (data or {}).items()
     marks = "".join(f' data-{name}="{escape(visible(value))}"' for name, value in given)
     main = "".join(parts)
-    text = _template().substitute(
+    text = Template(_static("page.html")).substitute(
         title=escape(visible(title)), version=__version__, data=marks, main=main
     )
     return HTMLResponse(text, status)
@@ -135,33 +136,102 @@ async def _login(request: Request) -> Response:
     policy: Policy = request.app.state.policy
     wrong = Html()
     if request.method == "POST":
-        if policy.knows(_token_of(await content_of(request))):
+        form = parse_qs((await content_of(request)).decode("utf-8", "replace"))
+        if policy.knows(form.get("token", [""])[0].strip()):
             return logged_in(policy, request.scope)
         await asyncio.sleep(0.5)
         wrong = element("p", "This is not the token.", role="alert")
-    form = element(
-        "form",
-        element("label", "Token", for_="token"),
-        Html(_FIELD),
-        element("button", "Show the studies", type="submit"),
-        method="post",
-        action=LOGIN,
-        class_="login",
-    )
-    words = element("p", "The server printed a token at its start, or reads it from a file.")
-    title = element("h1", "Token")
-    return _page("Token", title, words, wrong, form, status=401 if wrong else 200)
-
-
-def _token_of(form: bytes) -> str:
-    try:
-        given = parse_qs(form.decode("utf-8", "replace"), max_num_fields=5)
-    except ValueError:
-        return ""
-    return given.get("token", [""])[0].strip()
+    return _page("Token", wrong, _static("login.html"), status=401 if wrong else 200)
 
 
 async def _style(request: Request) -> Response:
     """The rules of reports, and those of pages."""
-    own = (_STATIC / "app.css").read_text(encoding="utf-8")
-    return answer(request, (style_sheet() + own).encode(), "text/css")
+    return answer(request, (style_sheet() + _static("app.css")).encode(), "text/css")
+
+
+class Patient(H11Protocol):
+    """HTTP that closes connections of clients who are slow to write a request."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
+        self._wait()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, or for the rest of this one."""
+        self._wait()
+        super().on_response_complete()
+
+    def _wait(self) -> None:
+        self.loop.call_later(PATIENCE, self._give_up, self.cycle)
+
+    def _give_up(self, cycle: Any) -> None:
+        if self.cycle is cycle and not self.transport.is_closing():
+            self.transport.close()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 is any that is free.
+
+    Raises
+    ------
+    ProblemError
+        Where the address is not of this computer, or another program listens to it.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except (OSError, OverflowError) as problem:
+        raise ProblemError(
+            f"--host {host} and --port {port} must be an address of this computer that no other "
+            f"program listens to: {problem}"
+        ) from None
+
+
+class LiveServer(Server):
+    """A server whose streams end when it does."""
+
+    def __init__(self, config: Config, hub: Hub) -> None:
+        super().__init__(config)
+        self._hub = hub
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End all streams, then wait for other requests."""
+        self._hub.end()
+        await super().shutdown(sockets)
+
+
+def server_of(storage: Storage, policy: Policy) -> Server:
+    """A server that has not been started."""
+    hub = Hub(storage)
+    config = Config(
+        new_app(hub, policy),
+        http=Patient,
+        ws="none",
+        server_header=False,
+        log_level="warning",
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=2,
+        h11_max_incomplete_event_size=LONGEST_HEAD,
+        # Anybody can send the headers of a proxy: only those of a declared one are believed.
+        proxy_headers=bool(policy.proxies),
+        forwarded_allow_ips=list(policy.proxies),
+    )
+    return LiveServer(config, hub)
+
+
+def serve(storage: Storage, policy: Policy, at: socket.socket) -> None:
+    """Answer requests at a socket that listens, until SIGINT or SIGTERM."""
+    server = server_of(storage, policy)
+
+    def end(number: int, _frame: object) -> None:
+        # After the server has ended: the process ends by the signal, but with a closed storage.
+        storage.close()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    signal.signal(signal.SIGTERM, end)
+    with suppress(KeyboardInterrupt):
+        server.run([at])

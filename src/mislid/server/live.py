@@ -1,33 +1,136 @@
-"""Live studies: one reader of each log for all who follow it, and streams of events.
+"""Live studies: views of them as JSON, one reader of each log, and streams of events.
 
-A `Channel` keeps the newest events of a study as they are sent, for all who are up to date. Others
-get theirs from the storage, so that a stream can go on from any number.
+A view is computed once for all who look. A `Channel` keeps the newest events of a study in memory
+for all who are up to date. Others get theirs from the storage, so a stream can continue from any
+number.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from mislid.errors import MislidError, StorageError, UnknownStudyError
+from mislid.forecast.overview import Overview
+from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.server.answers import event_json, packed, refused
-from mislid.server.views import Views
+from mislid.study import Study
 from mislid.study.events import Entry
+from mislid.study.session import Session
 from mislid.study.storage import Storage
 from mislid.study.storage.interface import Line
 
-# Seconds between looks at a log, between states that are sent, between other views, between signs
-# of life, and before something that failed is tried again.
-POLL, PAUSE, REST, BEAT, AGAIN = 0.08, 0.25, 1.5, 15.0, 1.0
-# Events that are read or sent at once.
-AT_ONCE = 2_000
-# Streams that may be open.
-MOST_STREAMS = 600
-# Views that are sent soon, and those that may take a while; all but the state only to viewers.
-SOON = ("state", "revisions")
-LATER = ("estimates", "allocation", "evidence", "forecast", "sensitivity")
+# Seconds between looks at a log, between signs of life, and before a read that failed is repeated.
+POLL, BEAT, AGAIN = 0.08, 15.0, 1.0
+# Events that are read or sent at once, streams that may be open, and studies that are in memory.
+AT_ONCE, MOST_STREAMS, MOST_STUDIES = 2_000, 600, 32
+
+
+# --- views ----------------------------------------------------------------------------------
+
+
+def state_of(overview: Overview) -> Any:
+    """The state of the study without a forecast, in numbers and in words."""
+    words = {
+        "question": question(overview),
+        "headline": headline(overview, ahead=False),
+        "cautions": cautions(overview),
+        "numbers": key_numbers(overview, ahead=False),
+    }
+    return overview.to_dict(forecast=False) | {"words": words}
+
+
+def estimates_of(overview: Overview) -> Any:
+    """A row for every candidate."""
+    return [row.to_dict() for row in overview.estimate_rows]
+
+
+def forecast_of(overview: Overview) -> Any:
+    """Measurements to go."""
+    return overview.progress.to_dict()
+
+
+def sensitivity_of(overview: Overview) -> Any:
+    """The answer for other misspecifications; None where features prove nothing."""
+    if overview.is_large:
+        return {"note": "`study.sensitivity()` computes it, in minutes: there are many candidates."}
+    found = overview.sensitivity
+    return None if found is None else found.to_dict() | {"statement": found.statement}
+
+
+QUICK: dict[str, Callable[[Overview], Any]] = {"state": state_of, "estimates": estimates_of}
+SLOW: dict[str, Callable[[Overview], Any]] = {
+    "forecast": forecast_of,
+    "sensitivity": sensitivity_of,
+}
+
+
+class View(NamedTuple):
+    """JSON of a study after a number of events."""
+
+    events: int
+    content: bytes
+
+
+@dataclass
+class Seen:
+    """A study in memory with its last views."""
+
+    study: Study
+    views: dict[str, View] = field(default_factory=dict)
+
+    def compute(self, kind: str) -> View:
+        """Compute a view of all events."""
+        overview = self.study.overview()
+        found = {"events": overview.events, kind: (QUICK | SLOW)[kind](overview)}
+        return View(overview.events, packed(found))
+
+
+class Views:
+    """Studies and their views in memory.
+
+    One quick view, one slow view and one change of a study are worked at at a time.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._seen: dict[tuple[str, int], Seen] = {}
+        self._quick, self._slow, self.writing = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
+
+    def events(self) -> dict[tuple[str, int], int]:
+        """After how many events of each study something was computed."""
+        return {
+            place: max((view.events for view in seen.views.values()), default=0)
+            for place, seen in self._seen.items()
+        }
+
+    def of(self, line: Line) -> Seen:
+        """A study, opened if it is not in memory."""
+        place = line.name, line.key
+        found = self._seen.pop(place, None) or Seen(Study(Session(*place, self._storage)))
+        self._seen[place] = found
+        if len(self._seen) > MOST_STUDIES:
+            self._seen.pop(next(iter(self._seen)))
+        return found
+
+    def forget(self, line: Line) -> None:
+        """Read the log again from its beginning, since a backup took its place."""
+        self._seen.pop((line.name, line.key), None)
+
+    async def view(self, line: Line, kind: str) -> bytes:
+        """A view after all events of the line, computed once for all who ask."""
+        seen = self.of(line)
+        async with self._quick if kind in QUICK else self._slow:
+            kept = seen.views.get(kind)
+            if kept is None or kept.events < line.last:
+                kept = seen.views[kind] = await asyncio.to_thread(seen.compute, kind)
+        return kept.content
+
+
+# --- streams --------------------------------------------------------------------------------
 
 
 def message(name: str, content: bytes, number: int | None = None) -> bytes:
@@ -40,75 +143,39 @@ def message(name: str, content: bytes, number: int | None = None) -> bytes:
     return first + b"event: %s\ndata: %s\n\n" % (name.encode(), content)
 
 
-def trouble(problem: Exception) -> bytes:
-    """An error as a server-sent event."""
-    return message("trouble", bytes(refused(problem).body))
-
-
 def logged(entries: Iterable[Entry]) -> list[bytes]:
     """Events of the log as server-sent events."""
     return [message("logged", packed(event_json(one)), one.sequence) for one in entries]
 
 
 class Channel:
-    """A study that is followed: its newest events, and the last message about each subject."""
+    """A study whose log is followed, with its newest events up to `last`.
+
+    `trouble` is the last error as a message, empty if there is none. `end` is the last message of
+    all streams, None while the log is there.
+    """
 
     def __init__(self, line: Line) -> None:
-        self.line, self.last = line, line.last
-        self.listeners = self.viewers = 0
-        self.version = 0
-        self.is_gone = False
-        self.tasks: list[asyncio.Task[None]] = []
-        self._newest: list[bytes] = []  # up to `last`
-        self._said: dict[str, tuple[int, bytes]] = {}
-        self._changed = asyncio.Event()
-
-    def take_in(self, entries: list[Entry]) -> None:
-        """Keep new events, and wake all who wait."""
-        self._newest = logged(entries)
-        self.last = entries[-1].sequence
-        self.wake()
-
-    def say(self, about: str, text: bytes) -> None:
-        """Send a message, unless it is the last one about its subject."""
-        if self._said.get(about, (0, b""))[1] != text:
-            self._said[about] = (self.version + 1, text)
-            self.wake()
+        self.key, self.last, self.newest = line.key, line.last, list[bytes]()
+        self.trouble = b""
+        self.end: bytes | None = None
+        self.listeners = 0
+        self.changed = asyncio.Event()
 
     def wake(self) -> None:
         """Let all who wait look."""
-        self.version += 1
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def newer(self, version: int, seconds: float = BEAT) -> bool:
-        """Wait until there is something newer than this version, for some time."""
-        if self.version == version:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), seconds)
-        return self.version > version
-
-    def newest_after(self, number: int) -> tuple[bytes, int] | None:
-        """Events after a number, and the number of the last; None if they are not in memory."""
-        first = self.last - len(self._newest)
-        return (b"".join(self._newest[number - first :]), self.last) if number >= first else None
-
-    def said_after(self, version: int, *, views: bool) -> list[bytes]:
-        """Messages that are newer than a version."""
-        return [
-            text
-            for about, (at, text) in self._said.items()
-            if at > version and (views or about in ("state", "log"))
-        ]
+        self.changed.set()
+        self.changed = asyncio.Event()
 
 
 class Hub:
-    """All channels of a storage."""
+    """All studies of a storage that somebody looks at: their views and channels."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage, self.views = storage, Views(storage)
         self.streams = 0
         self._channels: dict[int, Channel] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
         self._is_ending = False
 
     def end(self) -> None:
@@ -131,120 +198,81 @@ class Hub:
                 return line
         raise UnknownStudyError(f"there is no study {study[:100]!r} here")
 
-    async def stream(self, line: Line, after: int, *, views: bool) -> AsyncIterator[bytes]:
+    async def stream(self, line: Line, after: int) -> AsyncIterator[bytes]:
         """Server-sent events for somebody who knows the log up to a number."""
         yield b"retry: 1000\n\n"
         if after > line.last:  # the log was longer before a backup took its place
             after = line.last
             yield message("reset", b"{}", after)
-        try:
-            async with self._following(line, views=views) as channel:
-                async for text in self._news(channel, after, views=views):
-                    yield text
-        except MislidError as problem:
-            yield trouble(problem)  # and the client tries again
+        async with self._following(line) as channel:
+            trouble = b""
+            while not self._is_ending:
+                changed = channel.changed
+                while after < channel.last:
+                    try:
+                        texts, after = await self._after(channel, after)
+                    except MislidError as problem:
+                        yield message("trouble", bytes(refused(problem).body))
+                        return  # and the client tries again
+                    yield b"".join(texts)
+                if trouble != channel.trouble:
+                    trouble = channel.trouble
+                    yield trouble or message("recovered", b"{}")
+                if channel.end is not None:
+                    yield channel.end
+                    return
+                try:
+                    await asyncio.wait_for(changed.wait(), BEAT)
+                except TimeoutError:
+                    yield b": still here\n\n"
 
-    async def _news(self, channel: Channel, after: int, *, views: bool) -> AsyncIterator[bytes]:
-        version = 0
-        while not self._is_ending:
-            said = channel.said_after(version, views=views)
-            version = channel.version
-            while after < channel.last:
-                text, after = channel.newest_after(after) or await self._old(channel, after)
-                yield text
-            for text in said:
-                yield text
-            if channel.is_gone:
-                return
-            if not await channel.newer(version):
-                yield b": still here\n\n"
-
-    async def _old(self, channel: Channel, after: int) -> tuple[bytes, int]:
-        """Events that are no longer in memory."""
-        most = min(AT_ONCE, channel.last - after)
-        entries = await self.read(channel.line.key, after, most)
+    async def _after(self, channel: Channel, after: int) -> tuple[list[bytes], int]:
+        """Messages after a number, and the number of the last, from memory or the storage."""
+        first = channel.last - len(channel.newest)
+        if after >= first:
+            return channel.newest[after - first :], channel.last
+        entries = await self.read(channel.key, after, min(AT_ONCE, channel.last - after))
         if not entries:
             raise StorageError("the log has fewer events than before")
-        return b"".join(logged(entries)), entries[-1].sequence
+        return logged(entries), entries[-1].sequence
 
     @asynccontextmanager
-    async def _following(self, line: Line, *, views: bool) -> AsyncIterator[Channel]:
+    async def _following(self, line: Line) -> AsyncIterator[Channel]:
         """The channel of a study, which lives as long as somebody listens."""
         channel = self._channels.get(line.key)
         if channel is None:
             channel = self._channels[line.key] = Channel(line)
-            for work in (
-                self._follow(channel),
-                self._tell(channel, SOON, PAUSE),
-                self._tell(channel, LATER, REST),
-            ):
-                channel.tasks.append(asyncio.create_task(work))
+            self._tasks[line.key] = asyncio.create_task(self._follow(channel))
         channel.listeners += 1
-        channel.viewers += views
         self.streams += 1
-        channel.wake()
         try:
             yield channel
         finally:
             channel.listeners -= 1
-            channel.viewers -= views
             self.streams -= 1
             if channel.listeners == 0:
                 del self._channels[line.key]
-                for task in channel.tasks:
-                    task.cancel()
+                self._tasks.pop(line.key).cancel()
 
     async def _follow(self, channel: Channel) -> None:
-        """Read the log of a study."""
-        is_well = True
-        while not channel.is_gone:
-            await asyncio.sleep(POLL if is_well else AGAIN)
+        """Read the log of a study again and again."""
+        while channel.end is None:
+            await asyncio.sleep(AGAIN if channel.trouble else POLL)
+            before, news = channel.trouble, list[bytes]()
             try:
-                await self._look(channel)
+                # With the last known event, since a log without it was replaced by a backup: then
+                # streams end, and clients who come back are told to reset.
+                entries = await self.read(channel.key, channel.last - 1, AT_ONCE + 1)
+                news = logged(entries[1:])
             except UnknownStudyError:
-                channel.is_gone = True
-                channel.say("log", message("gone", b"{}"))
+                channel.end = message("gone", b"{}")
             except Exception as problem:  # noqa: BLE001 - it may pass, and is told
-                is_well = False
-                channel.say("log", trouble(problem))
+                channel.trouble = message("trouble", bytes(refused(problem).body))
             else:
-                if not is_well:
-                    channel.say("log", message("recovered", b"{}"))
-                is_well = True
-
-    async def _look(self, channel: Channel) -> None:
-        # The last event that is known is read again: a log without it was replaced by a backup.
-        # Streams end then, and clients who come back are told to reset.
-        entries = await self.read(channel.line.key, channel.last - 1, AT_ONCE + 1)
-        if not entries:
-            channel.is_gone = True
-            channel.wake()
-        elif entries[1:]:
-            channel.take_in(entries[1:])
-
-    async def _tell(self, channel: Channel, kinds: tuple[str, ...], pause: float) -> None:
-        """Send views whenever there are new events: once for many, and not too often."""
-        told = dict.fromkeys(kinds, 0)
-        while not channel.is_gone:
-            version, last = channel.version, channel.last
-            late = [kind for kind in kinds if told[kind] < last]
-            if not late or (kinds == LATER and not channel.viewers):
-                await channel.newer(version)
-                continue
-            begun = time.monotonic()
-            for kind in late:
-                try:
-                    line = channel.line._replace(last=last)
-                    view = await self.views.view(line, kind)
-                except UnknownStudyError:
-                    return  # `_follow` says so
-                except Exception as problem:  # noqa: BLE001 - it may pass, and is told
-                    channel.say(kind, trouble(problem))
-                    if not isinstance(problem, StorageError):
-                        told[kind] = last  # the next event may be the cure
-                    await asyncio.sleep(AGAIN)
-                else:
-                    channel.say(kind, message(kind, view.content))
-                    told[kind] = view.events
-            # As long a rest as it took leaves half of a processor to others.
-            await asyncio.sleep(max(pause, time.monotonic() - begun))
+                channel.trouble = b""
+                if news:
+                    channel.newest, channel.last = news, entries[-1].sequence
+                if not entries:
+                    channel.end = b""
+            if channel.end is not None or news or channel.trouble != before:
+                channel.wake()

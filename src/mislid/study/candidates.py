@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mislid._formatting import shown
+from mislid._formatting import did_you_mean, shown
 from mislid._validation import Labels, Matrix, as_array, as_labels, frozen, is_unicode
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import set_late
@@ -110,6 +110,7 @@ class Candidates:
             more = ", ..." if self.K > 3 else ""
             raise ProblemError(
                 f"{name} must be one of the {self.K} candidates, {some}{more}; got {shown(label)}"
+                f"{did_you_mean(label, self.labels)}"
             )
         return self.positions[label]
 

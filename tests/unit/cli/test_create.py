@@ -55,7 +55,7 @@ def test_a_rule_without_proof_is_labelled(study_command: Call) -> None:
 @pytest.mark.parametrize(
     ("content", "words", "sentence"),
     [
-        ("id,mean,x\na,1,2\nb,2,3\n", [], "has a column 'mean', which is hardly a feature"),
+        ("id,noise,x\na,1,2\nb,2,3\n", [], "has a column 'noise', which is hardly a feature"),
         ("id,x\na,1\nb,n/a\n", [], "line 3, column 'x': a finite number is needed; got 'n/a'"),
         ("id,x\na,1\nb,2\na,3\n", [], "must be distinct; got 'a'"),
         ("id,x\na,1\nb,3\n", ["--noise", "-1"], "noise must be a finite number above 0"),
@@ -82,10 +82,10 @@ def test_without_a_storage_the_way_out_is_named(
 def test_a_mistyped_storage_makes_no_file(created: Call, folder: Path) -> None:
     before = {path.name for path in folder.iterdir()}
     for address in ("lap.db", "sqlite:///lap.db"):
-        for words in (["list"], ["status", "s"], ["copy", "s", "--to", "x.db"]):
+        for words in (["list"], ["status", "s"]):
             done = created(*words, "--storage", address)
             refused(done, 1, f"storage must be there; got {address!r}")
-    refused(created("copy", "no", "--to", "x.db"), 1, "study_name must be of a study in this")
+    refused(created("status", "S"), 1, "study_name must be of a study in this")
     assert {path.name for path in folder.iterdir()} == before
 
 

@@ -2,10 +2,10 @@
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from helpers.command_line import without_notice
 from mislid import Instance, Model, identify
+from mislid.cli import main
 from mislid.cli.app import app
 from mislid.engine import Verdict, View
 
@@ -18,13 +18,18 @@ from mislid.engine import Verdict, View
     ],
 )
 def test_misspelt_options_beside_negative_numbers(
-    words: list[str], misspelt: str, meant: str
+    words: list[str], misspelt: str, meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = CliRunner().invoke(app, ["study", *words, "--storage", "none.db"])
-    assert done.exit_code == 2
-    assert "No such option" in done.output
-    assert misspelt in done.output
-    assert meant in done.output
+    assert main(["study", *words, "--storage", "none.db"]) == 2
+    said = capsys.readouterr().err
+    assert f"No such option {misspelt!r}." in said
+    assert repr(meant) in said
+
+
+def test_misspelt_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, meant in ((["studdy"], "study"), (["study", "staus"], "status")):
+        assert main(words) == 2
+        assert f"Did you mean {meant!r}?" in capsys.readouterr().err
 
 
 class Broken:
@@ -45,7 +50,10 @@ class Broken:
     ],
 )
 def test_a_rule_of_others_that_fails_is_named(
-    monkeypatch: pytest.MonkeyPatch, rules: dict[str, Broken], said: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rules: dict[str, Broken],
+    said: str,
 ) -> None:
     instance = Instance(Model([[1, 0], [0, 1], [1, 1]], 0.1), [0.1, 0.5, 0.9])
 
@@ -53,11 +61,12 @@ def test_a_rule_of_others_that_fails_is_named(
         identify(instance, 1, **rules)
 
     monkeypatch.setattr(app, "get_command", lambda *_: click.Command("x", callback=running))
-    done = CliRunner().invoke(app, ["data"])
+    assert main(["data"]) == 1
+    printed = without_notice(capsys.readouterr().err)
     called = "propose" if "algorithm" in rules else "judge"
     blamed = f"raised by a rule written in Python, Broken.{called}"
-    assert without_notice(done.output).startswith(f"Error: {said}")
-    assert blamed in done.output
+    assert printed.startswith(f"Error: {said}")
+    assert blamed in printed
     with pytest.raises((ZeroDivisionError, KeyError)) as caught:
         identify(instance, 1, **rules)
     assert caught.value.__notes__ == [blamed]

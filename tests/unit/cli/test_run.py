@@ -31,5 +31,5 @@ def run(fake_job, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("rule", STOPPING_RULES.values(), ids=list(STOPPING_RULES))
 def test_the_table_says_which_rules_have_no_guarantee(run, rule):
     said = run(f"run --runs 2 --stopping {rule.name}")
-    assert f"\nstopping                     {rule.name}, error rate 0.05" in said
+    assert f"\nstopping          {rule.name}, error rate 0.05" in said
     assert ("no guarantee" in said) is not rule.guaranteed

@@ -35,7 +35,7 @@ def begun(study_command: Call, folder: Path) -> Call:
 def test_out_and_back(begun: Call, folder: Path, opened) -> None:
     assert opened().candidates.labels == ("007", "8", "C", "D")
     assert opened().candidates.columns == ("mass", "charge")
-    done = begun("ask", "s", "-n", 3, "--sheet", "plate.xlsx")
+    done = begun("ask", "s", "-n", 3, "--csv", "plate.xlsx")
     assert done.err == "3 trials in plate.xlsx.\n"
     sheet = rows_of(folder / "plate.xlsx")
     assert sheet[0] == ["trial", "arm", "mass", "charge", "value", "state", "study"]
@@ -44,7 +44,7 @@ def test_out_and_back(begun: Call, folder: Path, opened) -> None:
     arms = [row[1] for row in sheet[1:]]
     sheet[1][4], sheet[2][5] = 0.25, "fail"
     save(folder / "plate.xlsx", sheet)
-    told = printed(begun("tell", "s", "--sheet", "plate.xlsx"))
+    told = printed(begun("tell", "s", "--csv", "plate.xlsx"))
     assert told[:3] == ["told          1  (trials 0)", "failed        1  (trials 1)",
                         "empty         1  (trials 2)"]  # fmt: skip
     (row,) = opened().observation_rows()

@@ -6,13 +6,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from helpers.serving import Site, logged, running, tell_some, wait_for
 from mislid.server import live
-from mislid.server.views import Views
 from mislid.study import Study, delete_study
 from mislid.study.events import Entry
 from mislid.study.storage import Storage
@@ -42,7 +40,7 @@ def test_a_listener_who_is_ahead_of_the_channel_gets_nothing_twice(
     site: Site, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The channel of others may lag behind the log by a look."""
-    with site.stream(1) as others:
+    with site.stream(1, after="0") as others:
         next(others)
         monkeypatch.setattr(live, "POLL", 1.0)
         time.sleep(0.2)  # a look with the old pause
@@ -61,7 +59,7 @@ def test_a_listener_who_is_ahead_of_the_channel_gets_nothing_twice(
 
 def test_a_log_that_was_put_back_is_read_again(site: Site, study: Study, tmp_path: Path) -> None:
     tell_some(study, 2)
-    with site.stream(1) as told:
+    with site.stream(1, after="0") as told:
         next(told)
         assert site.json(STUDY)["events"] == 5
         with closing(sqlite3.connect(tmp_path / "lab.db")) as file, file:
@@ -79,7 +77,7 @@ def test_a_log_that_was_put_back_is_read_again(site: Site, study: Study, tmp_pat
 
 
 def test_a_deleted_study_ends_its_streams(site: Site, study: Study, storage: Storage) -> None:
-    with site.stream(1) as told:
+    with site.stream(1, after="0") as told:
         next(told)
         delete_study(study_name="assay", storage=storage)
         assert [one.name for one in told][-1] == "gone"
@@ -90,7 +88,7 @@ def test_there_are_not_more_streams_than_allowed(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mislid.server.api.MOST_STREAMS", 1)
-    with site.stream(1) as told:
+    with site.stream(1, after="0") as told:
         next(told)
         answer = site.get(f"{STUDY}/events", headers={"accept": "text/event-stream"})
     assert answer.status_code == 503
@@ -109,7 +107,7 @@ def test_an_event_that_cannot_be_read_doubles_nothing(
     def found(key: int, after: int = 0, most: int | None = None) -> list[Entry]:
         return [one for one in (*read(key), *damaged) if one.sequence > after][:most]
 
-    with site.stream(1) as told:
+    with site.stream(1, after="0") as told:
         next(told)
         monkeypatch.setattr(storage, "read", found)
         trouble = next(told)
@@ -140,15 +138,15 @@ def test_who_asks_after_a_tell_sees_it(
 ) -> None:
     """Even where a computation that began before it is still under way."""
     begun, release = threading.Event(), threading.Event()
-    compute = Views._compute
+    compute = live.Seen.compute
 
-    def slow(self: Views, seen: Any, key: int, kind: str) -> Any:
-        view = compute(self, seen, key, kind)
+    def slow(self: live.Seen, kind: str) -> live.View:
+        view = compute(self, kind)
         begun.set()
         release.wait(10)
         return view
 
-    monkeypatch.setattr(Views, "_compute", slow)
+    monkeypatch.setattr(live.Seen, "compute", slow)
     with running(storage) as site, ThreadPoolExecutor(2) as pool:
         first = pool.submit(site.json, STUDY)
         assert begun.wait(30)

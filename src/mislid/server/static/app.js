@@ -1,10 +1,10 @@
 // Fills pages and keeps them up to date. Names and values become text, never markup.
 
-import { bars, intervals, lines } from "./charts.js";
+import { intervals } from "./charts.js";
 
 const MEND = new Set(["corrected", "voided", "redeclared", "accepted", "added", "retired", "contradicted"]);
-// What streams bring besides events.
-const KINDS = ["state", "estimates", "revisions", "evidence", "allocation", "forecast", "sensitivity"];
+// What is shown besides the log, and after how many milliseconds it is asked for again.
+const PAUSES = { state: 300, estimates: 1000, forecast: 2000, sensitivity: 2000 };
 const LOG_ROWS = 100;
 const LOG_FIRST = 15;
 const TABLE_ROWS = 25;
@@ -34,10 +34,6 @@ function number(value, digits = 4) {
   if (typeof value !== "number") return String(value);
   if (Number.isInteger(value)) return value.toLocaleString("en");
   return String(Number(value.toPrecision(digits)));
-}
-
-function percent(share) {
-  return share === null || share === undefined ? "–" : `${Math.min(999, Math.floor(100 * share))}%`;
 }
 
 function ago(seconds) {
@@ -139,9 +135,9 @@ class StudyView {
     this.last = after; // events that there are
     this.seen = Math.max(0, after - LOG_ROWS); // the number of the last one that came
     this.state = null;
-    this.asked = new Map(); // what is drawn soon
+    this.asked = new Map(); // what is asked for or drawn soon
     this.place = {};
-    for (const name of ["words", "evidence", "estimates", "allocation", "forecast", "sensitivity", "ask", "certificate", "revisions", "log"]) {
+    for (const name of ["words", "estimates", "forecast", "sensitivity", "certificate", "log"]) {
       this.place[name] = make("section", { id: `${name}-${id}` });
     }
     this.place.words.append(make("p", { class: "note" }, "The study is being read."));
@@ -152,25 +148,35 @@ class StudyView {
   get path() { return `/api/studies/${this.id}`; }
 
   listen() {
-    // All that is shown comes by the stream, so that many who look cost what one does.
-    const source = new EventSource(`${this.path}/events?after=${this.seen}&views=1`);
-    source.addEventListener("open", () => say("live"));
+    const source = new EventSource(`${this.path}/events?after=${this.seen}`);
+    source.addEventListener("open", () => { say("live"); this.askAll(); });
     source.addEventListener("error", () => {
       say("not connected: trying again");
       // Browsers try again by themselves, but not after an answer that refuses.
-      if (source.readyState === EventSource.CLOSED) setTimeout(() => { this.ask(); this.listen(); }, 3000);
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => { this.askAll(); this.listen(); }, 3000);
     });
-    source.addEventListener("recovered", () => say("live"));
+    source.addEventListener("recovered", () => { say("live"); this.askAll(); });
     source.addEventListener("logged", (event) => this.logged(JSON.parse(event.data)));
-    for (const kind of KINDS) source.addEventListener(kind, (event) => this.take(kind, JSON.parse(event.data)));
     source.addEventListener("trouble", (event) => this.trouble(JSON.parse(event.data).error.message));
     source.addEventListener("gone", () => { source.close(); say("the study was deleted"); });
     source.addEventListener("reset", () => location.reload());
   }
 
-  ask() {
-    // Why the stream was refused: perhaps the token is another one.
-    get(this.path).then((found) => this.take("state", found), (problem) => this.trouble(problem.message));
+  askAll() {
+    for (const [kind, pause] of Object.entries(PAUSES)) this.soon(kind, () => this.ask(kind), pause);
+  }
+
+  async ask(kind) {
+    try {
+      const found = await get(kind === "state" ? this.path : `${this.path}/${kind}`);
+      const draw = { state: this.drawState, estimates: this.drawEstimates, forecast: this.drawForecast, sensitivity: this.drawSensitivity }[kind];
+      draw.call(this, found[kind], found.events);
+      this.asked.delete(kind);
+      if (found.events < this.last) this.soon(kind, () => this.ask(kind), PAUSES[kind]);
+    } catch (problem) {
+      this.asked.delete(kind);
+      this.trouble(problem.message);
+    }
   }
 
   trouble(text) {
@@ -183,26 +189,13 @@ class StudyView {
     this.seen = event.number;
     this.last = Math.max(this.last, event.number);
     this.events = [...this.events, event].slice(-LOG_ROWS);
-    this.soon("log", () => this.drawLog(), 50);
+    this.soon("log", () => { this.asked.delete("log"); this.drawLog(); }, 50);
+    this.askAll();
   }
 
   soon(name, work, wait) {
-    // Once for many events.
-    if (this.asked.has(name)) return;
-    this.asked.set(name, setTimeout(() => { this.asked.delete(name); work(); }, wait));
-  }
-
-  drawRevisions(some) {
-    if (!some.length) return;
-    put(this.place.revisions, make("h2", {}, "Corrections and changes"),
-      make("details", {}, make("summary", {}, `The last ${number(some.length)}, of the whole log`), eventTable(some, "revisions")));
-  }
-
-  take(kind, found) {
-    say("live");
-    const draw = { state: this.drawState, estimates: this.drawEstimates, revisions: this.drawRevisions, evidence: this.drawEvidence,
-      allocation: this.drawAllocation, forecast: this.drawForecast, sensitivity: this.drawSensitivity }[kind];
-    draw.call(this, found[kind], found.events);
+    // Once for many events; work that is done deletes its name.
+    if (!this.asked.has(name)) this.asked.set(name, setTimeout(work, wait));
   }
 
   heading(text, events) {
@@ -218,7 +211,6 @@ class StudyView {
       make("p", { class: "note" }, words.question),
       trusted(words.headline), trusted(words.cautions), trusted(words.numbers));
     this.drawCertificate();
-    this.askAgain();
   }
 
   drawLog() {
@@ -227,14 +219,12 @@ class StudyView {
       this.logOpen ? "Show fewer" : `Show ${this.events.length}`);
     put(this.place.log, make("h2", {}, "Log"),
       make("p", { class: "note" }, `The last ${shown.length} events of ${number(this.last)}.`),
-      eventTable(shown, "log"),
+      eventTable(shown),
       this.events.length > LOG_FIRST ? more : "");
   }
 
   drawEstimates(rows, events) {
     const order = [...rows].sort((a, b) => (b.in_answer - a.in_answer) || ((b.mean ?? -Infinity) - (a.mean ?? -Infinity)));
-    const means = order.map((one) => one.mean).filter((one) => one !== null);
-    this.gap = means.length ? Math.max(...means) - Math.min(...means) : 0;
     const modelled = rows.some((one) => one.model !== null);
     const cells = order.map((one) => [named(one.label), number(one.count), number(one.mean), number(one.lower), number(one.upper),
       ...(modelled ? [number(one.model), number(one.residual)] : []), number(one.evidence), one.in_answer ? "yes" : ""]);
@@ -242,33 +232,6 @@ class StudyView {
       "evidence", this.state?.status === "decided" ? "answer" : "in front"];
     put(this.place.estimates, this.heading("Estimates", events),
       intervals(order), folded(heads, cells, { marks: order.map((one) => (one.in_answer ? "in" : "")) }));
-  }
-
-  drawEvidence(found, events) {
-    const title = this.heading("Evidence", events);
-    if (!found.pairs.length) {
-      put(this.place.evidence, title, make("p", { class: "note" }, found.note || "There is none yet."));
-      return;
-    }
-    const rows = found.pairs.map((one) => [named(one.challenger), named(one.incumbent),
-      percent(one.shares.at(-1)), number(one.evidence), number(one.threshold), number(one.settled_after)]);
-    const heads = ["not better", "than", "of what is needed", "evidence", "threshold", "settled after"];
-    const series = found.pairs.map((one) => ({ name: `${one.challenger} against ${one.incumbent}`, x: one.times, y: one.shares }));
-    const more = found.hidden ? ` ${number(found.hidden)} other pairs are not drawn.` : "";
-    put(this.place.evidence, title,
-      make("p", { class: "note" }, `Every pair has to reach 100 %; one that did stays settled.${more}`),
-      lines(series, { needed: 1, x: "measurements", y: "of the evidence needed" }),
-      make("details", {}, make("summary", {}, "As a table"), folded(heads, rows, { left: [1] })));
-  }
-
-  drawAllocation(found, events) {
-    const rows = found.labels.map((label, at) => ({ label, share: found.shares[at], optimal: found.optimal?.[at] ?? null }))
-      .sort((a, b) => b.share - a.share);
-    const note = found.optimal ? "Marks are the shares that would be best if the present estimates were true." : found.note;
-    put(this.place.allocation, this.heading("Where measurements went", events),
-      note ? make("p", { class: "note" }, note) : "", bars(rows),
-      make("details", {}, make("summary", {}, "As a table"),
-        folded(["candidate", "share", "optimal"], rows.map((one) => [named(one.label), percent(one.share), percent(one.optimal)]))));
   }
 
   drawForecast(found, events) {
@@ -285,74 +248,27 @@ class StudyView {
     }
     const rows = found.table.map((one) => [number(one.misspecification), (one.answer ?? []).join(", "),
       number(one.statistic), number(one.threshold), one.contradicted ? "contradicted" : one.decided ? "yes" : "no"]);
-    const usable = found.table.filter((one) => typeof one.statistic === "number" && typeof one.misspecification === "number" && one.threshold > 0);
-    const series = [{ name: "evidence", x: usable.map((one) => one.misspecification), y: usable.map((one) => one.statistic / one.threshold) }];
     const marks = found.table.map((one) => (one.misspecification === found.declared ? "in" : ""));
     put(this.place.sensitivity, this.heading("If the misspecification were another", events),
       make("p", {}, found.statement),
-      usable.length > 1 ? lines(series, { needed: 1, x: "misspecification", y: "of the evidence needed" }) : "",
       make("details", {}, make("summary", {}, "As a table"),
         table(["if it were", "answer", "evidence", "threshold", "decided"], rows, { marks, left: [1, 4] })));
-  }
-
-  askAgain() {
-    const state = this.state;
-    if (!state || this.place.ask.childElementCount) return;
-    const answer = make("p", { class: "hint", role: "status" });
-    const eps = typeof state.misspecification === "number" ? state.misspecification : 0;
-    const gap = this.gap || 1;
-    const fields = {
-      m: { min: 1, max: Math.min(state.candidates - 1, 4 * state.m + 4), step: 1, value: state.m },
-      delta: { min: 0.001, max: 0.3, step: 0.001, value: state.delta },
-      misspecification: { min: 0, max: Number((4 * eps || gap).toPrecision(2)), step: "any", value: eps },
-      tolerance: { min: 0, max: Number(gap.toPrecision(2)), step: "any", value: 0 },
-    };
-    const moved = new Set();
-    if (state.misspecification === null || state.misspecification === "inf") delete fields.misspecification;
-    const inputs = Object.entries(fields).map(([name, field]) => {
-      const shown = make("output", {}, number(field.value));
-      const slider = make("input", { name, type: "range", ...field, oninput: () => {
-        moved.add(name);
-        shown.textContent = number(Number(slider.value), 3);
-      }, onchange: () => form.requestSubmit() });
-      return make("label", {}, name, slider, shown);
-    });
-    const form = make("form", { class: "tools", onsubmit: async (event) => {
-      event.preventDefault();
-      const given = new URLSearchParams([...new FormData(form)].filter(([name]) => moved.has(name)));
-      answer.textContent = "Computing …";
-      try {
-        const found = await get(`${this.path}/what-if?${given}`);
-        const best = found.answer_now.length ? ` In front: ${found.answer_now.join(", ")}.` : "";
-        answer.textContent = found.decided_now ? `That is decided by now.${best}`
-          : `About ${number(found.more)} more (${number(found.more_low)} to ${number(found.more_high)}). ${found.note}${best}`;
-      } catch (problem) { answer.textContent = problem.message; }
-    } }, ...inputs, make("button", { type: "submit" }, "What if?"));
-    this.place.ask.replaceChildren(make("h2", {}, "Another question"), form, answer);
   }
 
   drawCertificate() {
     const place = this.place.certificate;
     if (this.state.status !== "decided") { place.replaceChildren(); return; }
     if (place.childElementCount) return;
-    const said = make("p", { class: "hint", role: "status" });
-    const verify = make("button", { type: "button", onclick: async () => {
-      said.textContent = "Checking …";
-      try {
-        const found = await get(`${this.path}/verification`);
-        said.textContent = found.ok ? `It holds: ${found.checks.length} checks, ${found.rule ?? ""}`.replace(/, $/, ".") : `It does not hold: ${found.failure}`;
-      } catch (problem) { said.textContent = problem.message; }
-    } }, "Verify it");
     place.replaceChildren(make("h2", {}, "Certificate"),
-      make("div", { class: "tools" }, make("a", { href: `${this.path}/certificate`, download: "certificate.json" }, "Download"), verify), said);
+      make("p", {}, make("a", { href: `${this.path}/certificate`, download: "certificate.json" }, "Download"), ": `mislid study verify certificate.json` checks it."));
   }
 }
 
-function eventTable(events, kind) {
+function eventTable(events) {
   const rows = events.map((one) => [
     number(one.number), new Date(one.time * 1000).toLocaleString(), one.kind, described(one)]);
-  const marks = events.map((one) => (kind === "log" && MEND.has(one.kind) ? "mended" : ""));
-  return table(["event", "time", "kind", "what"], rows, { marks, kind, left: [1, 2, 3] });
+  const marks = events.map((one) => (MEND.has(one.kind) ? "mended" : ""));
+  return table(["event", "time", "kind", "what"], rows, { marks, kind: "log", left: [1, 2, 3] });
 }
 
 function described(event) {
@@ -373,10 +289,8 @@ function described(event) {
 function studyPage(main) {
   const view = new StudyView(Number(main.dataset.id), Number(main.dataset.after));
   const title = make("h1", { class: main.dataset.name.length > 200 ? "cut" : null }, named(main.dataset.name));
-  const { words, evidence, estimates, allocation, forecast, sensitivity, ask, certificate, revisions, log } = view.place;
-  main.replaceChildren(title, words,
-    evidence, make("div", { class: "pair" }, estimates, allocation),
-    make("div", { class: "pair" }, forecast, sensitivity), ask, certificate, revisions, log);
+  const { words, estimates, forecast, sensitivity, certificate, log } = view.place;
+  main.replaceChildren(title, words, estimates, make("div", { class: "pair" }, forecast, sensitivity), certificate, log);
   view.listen();
 }
 

@@ -1,0 +1,262 @@
+"""`mislid study create`, `add`, `retire`, `redeclare` and `accept`: the question of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mislid._formatting import did_you_mean, visible
+from mislid.cli.options import (
+    FILE,
+    WHOLE,
+    all_of,
+    as_noise,
+    examples,
+    flag,
+    format_option,
+    option,
+    question_options,
+    rule_options,
+    seed_option,
+)
+from mislid.cli.output import known, print_facts
+from mislid.cli.study import (
+    as_address,
+    on_study,
+    open_storage,
+    reason_option,
+    record_change,
+    refuse_unknown_column,
+    storage_option,
+)
+from mislid.errors import FileFormatError, ProblemError
+
+if TYPE_CHECKING:
+    from mislid.study import Study
+
+_NOISE_MODELS = ("unknown", "unknown-equal", "bernoulli")
+_SHOWN = ("m", "delta", "tolerance", "direction", "algorithm", "stopping", "seed", "budget")
+
+table_options = all_of(
+    option(
+        "--candidates",
+        FILE,
+        ".csv or .xlsx with a label and features in every line, or the file of an instance.",
+        None,
+        "file",
+        required=True,
+    ),
+    option("--ignore", str, "A column that is no feature.", (), "ignored", multiple=True),
+    option(
+        "--noise",
+        str,
+        "Standard deviation of a measurement, the column that has one per candidate, unknown or "
+        "unknown-equal (the same for all) for Gaussian values, LOW:HIGH for values in a range, or "
+        "bernoulli for values 0 and 1; by default the standard deviations of the instance.",
+    ),
+    option(
+        "--cost",
+        str,
+        "Column of the cost of a measurement: what proves most for its cost is measured.",
+    ),
+)
+
+
+@click.command(
+    "create",
+    epilog=examples(
+        "mislid study create potency --candidates compounds.csv --m 3 --noise 0.2",
+        "mislid study create cost --candidates sites.csv --m 2 --misspecification 0 --noise sd",
+    ),
+)
+@click.argument("name")
+@storage_option
+@table_options
+@click.option(
+    "--intercept/--no-intercept",
+    default=None,
+    help="Whether a column of ones is added to the features, for a common level; by default, "
+    "unless they contain one.",
+)
+@question_options()
+@option(
+    "--budget",
+    WHOLE,
+    "Largest number of measurements: what they can be expected to prove is printed.",
+)
+@option(
+    "--direction",
+    click.Choice(["maximize", "minimize"]),
+    "Whether large or small values are best.",
+    "maximize",
+)
+@rule_options()
+@seed_option
+@flag("--load-if-exists", "Continue a study of this name and these settings; refuse others.")
+@format_option()
+def create_command(
+    name: str,
+    storage: str | None,
+    file: str,
+    ignored: tuple[str, ...],
+    noise: str | None,
+    cost: str | None,
+    load_if_exists: bool,
+    form: str,
+    **settings: Any,
+) -> None:
+    """Begin the study NAME: which m of the candidates in FILE are best?
+
+    FILE has a heading line and one line per candidate: its label in the first column, numbers
+    in the others. Without other columns nothing is known about candidates but what is measured, and
+    --misspecification is left out; with them, leaving it out means that it is not known. In the
+    file of an instance, .npz or .csv with a column mean, the means are ignored.
+    """
+    as_address(storage)
+    from mislid.study import create_study
+
+    given, declared = _read_candidates(file, ignored, noise, cost)
+    settings |= given
+    if settings["misspecification"] is None:
+        settings["misspecification"] = declared
+    create_study(**settings)  # in memory: what is wrong with the question leaves no file behind
+    with open_storage(storage, new=True) as place:
+        study = create_study(
+            study_name=name, storage=place, load_if_exists=load_if_exists, **settings
+        )
+        _print_question(form, study)
+
+
+def _print_question(form: str, study: Study) -> None:
+    from mislid.forecast.overview import guarantee
+
+    settings, candidates = study.settings, study.candidates
+    facts = {
+        "study": study.study_name,
+        "candidates": candidates.K,
+        "columns": candidates.columns,
+        **{name: getattr(settings, name) for name in _SHOWN},
+        "misspecification": settings.declared,
+        "noise": settings.arguments()["noise"],
+        "guarantee": guarantee(settings),
+        "features": None if candidates.features is None else study.features_check().statement,
+        "expected": None if settings.budget is None else study.budget_check().statement,
+    }
+    shown = {"candidates": _sizes(study), "columns": None, "noise": settings.noise_words}
+    print_facts(form, facts, known(facts | shown))
+
+
+def _sizes(study: Study) -> str:
+    """How many candidates, with the first and last labels, so that a wrong column is seen."""
+    candidates = study.candidates
+    words = [visible(str(label)) for label in candidates.labels]
+    some = ", ".join(words if len(words) <= 4 else [*words[:2], "...", words[-1]])
+    given = len(candidates.shown)
+    features = "a feature" if given == 1 else f"{given or 'no'} features"
+    d = 0 if candidates.features is None else candidates.features.shape[1]
+    return f"{candidates.K} ({some}), with {features}{' and a common level' if d > given else ''}"
+
+
+def _read_candidates(
+    file: str, ignored: Sequence[str], noise: str | None, cost: str | None
+) -> tuple[dict[str, Any], float | None]:
+    """Arguments of `create_study` in a sheet or an instance, and the misspecification there."""
+    from mislid.io import declared_misspecification, read_sheet, read_table
+
+    sheet = None if Path(file).suffix.lower() == ".npz" else read_sheet(file, "candidate")
+    if sheet is None or (sheet.has("mean") and "mean" not in ignored):
+        if ignored or cost:
+            raise ProblemError(f"--ignore and --cost must be left out for the instance {file!r}")
+        table = read_table(file)
+        found = table.noise if noise is None else _declared_noise(noise, file, [])
+        arms = {"candidates": table.features, "names": table.names, "noise": found}
+        return arms, table.misspecification
+    for name, column in [*(("--ignore", one) for one in ignored), ("--cost", cost)]:
+        if column is not None:
+            refuse_unknown_column(sheet, name, column)
+    naming, *others = sheet.headings
+    columns = [one for one in others if one not in {*ignored, cost, noise}]
+    if "noise" in columns:
+        raise FileFormatError(
+            f"{file!r} has a column 'noise', which is hardly a feature: use it with --noise noise, "
+            "or leave it out with --ignore noise"
+        )
+    labels = sheet.texts(naming)
+    if "" in labels:
+        line = sheet.line(labels.index(""))
+        raise FileFormatError(
+            f"{file!r} must name every candidate; line {line}, column {naming!r} is empty"
+        )
+    given: dict[str, Any] = {"candidates": labels}
+    if columns:
+        given = {"candidates": sheet.matrix(columns), "names": labels, "columns": columns}
+    if cost is not None:
+        given["cost"] = sheet.numbers(cost)
+    if noise is not None:
+        is_column = sheet.has(noise)
+        given["noise"] = sheet.numbers(noise) if is_column else _declared_noise(noise, file, others)
+    return given, declared_misspecification(sheet)
+
+
+def _declared_noise(text: str, path: str, headings: Sequence[str]) -> Any:
+    found = as_noise(text)
+    if isinstance(found, str) and found not in _NOISE_MODELS:
+        raise ProblemError(
+            f"--noise must be a number, LOW:HIGH, or one of the words and columns of {path!r}, "
+            f"{', '.join([*_NOISE_MODELS, *map(repr, headings)])}; got {text!r}"
+            f"{did_you_mean(text, [*_NOISE_MODELS, *headings])}"
+        )
+    return found
+
+
+@on_study("add", "mislid study add potency --candidates plate2.csv --reason 'second delivery'")
+@table_options
+@reason_option
+def add_command(study: Study, reason: str | None, form: str, **table: Any) -> None:
+    """Add the candidates in FILE, which has the same columns as for `create`, to study NAME.
+
+    No measurement is lost. A decision is withdrawn until the new candidates are compared.
+    """
+    given, _ = _read_candidates(**table)
+    record_change(form, study, lambda: study.add_candidates(**given, reason=reason))
+
+
+@on_study("retire", "mislid study retire potency cmpd-7 --reason 'used up'")
+@click.argument("candidate")
+@flag("--leave", "Remove it from the question; by default it stays in the comparison.")
+@reason_option
+def retire_command(study: Study, candidate: str, form: str, **options: Any) -> None:
+    """Measure CANDIDATE of study NAME no more."""
+    label = study.candidates.called(candidate)
+    record_change(form, study, lambda: study.retire(label, **options))
+
+
+@on_study("redeclare", "mislid study redeclare potency --noise 0.5 --reason 'new estimate'")
+@option("--misspecification", click.FloatRange(0), "Largest deviation from linearity.")
+@option("--noise", float, "Standard deviation of a measurement.")
+@reason_option
+def redeclare_command(study: Study, form: str, **given: Any) -> None:
+    """Continue study NAME under another misspecification, or another noise.
+
+    No measurement is lost: the decision is made again from all of them.
+    """
+    record_change(form, study, lambda: study.redeclare(**given))
+
+
+@on_study("accept", "mislid study accept potency --misspecification 0.3")
+@option(
+    "--misspecification",
+    click.FloatRange(0),
+    "Up to which the answer is wanted; by default as far as it is proved.",
+)
+@reason_option
+def accept_command(study: Study, misspecification: float | None, form: str, **reason: Any) -> None:
+    """Take the present answer of study NAME, proved for every misspecification up to some value.
+
+    All that `mislid study what-if` says of misspecifications holds at once, so one may look first,
+    as often as one likes.
+    """
+    record_change(form, study, lambda: study.accept(misspecification, **reason))
