@@ -2,6 +2,7 @@
 
 import math
 import operator
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -236,11 +237,7 @@ def is_unicode(text: str) -> bool:
     >>> is_unicode(chr(0xE4)), is_unicode(chr(0xD800))
     (True, False)
     """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return re.search("[\ud800-\udfff]", text) is None
 
 
 def is_one_of(value: Any, names: Iterable[str]) -> bool:

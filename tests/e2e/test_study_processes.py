@@ -113,28 +113,3 @@ def check_log(study: Study, folder: Path) -> None:
     assert replay.samples == len(told)
     assert replay._session.replay.diverged == 0
     assert replay.ask(worker="new").arm == study.ask(worker="new").arm
-
-
-@pytest.mark.slow
-def test_a_killed_process_would_have_asked_the_same(tmp_path: Path) -> None:
-    """The next ask after kill -9 and a new start is that of a study that was never stopped."""
-    address = f"sqlite:///{tmp_path / 'lab.db'}"
-    study = new_study(address)
-    process = started(address, "w0", tmp_path)
-    while study.samples < 60:
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
-    whole = new_study("sqlite:///" + str(tmp_path / "other.db"))
-    for event in study.events():
-        if isinstance(event.fact, Told):
-            whole.tell(event.fact.trial, event.fact.value)
-        elif hasattr(event.fact, "expires"):
-            whole.ask(worker=event.fact.worker, lease=600)
-    resumed = mislid.load_study(study_name="s", storage=address)
-    assert [t.arm for t in resumed.ask(4, worker="w0")] == [
-        t.arm for t in whole.ask(4, worker="w0")
-    ]
-    for one in (study, whole, resumed):
-        one._session.storage.close()

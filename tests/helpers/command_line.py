@@ -20,10 +20,6 @@ sys.modules["mislid.simulation.identify"] = fake_runs
 from mislid.cli import main
 sys.exit(main(sys.argv[1:]))
 """
-# The same with runs of a tenth of a second, to be interrupted in.
-SLOW = FAKED.replace(
-    "from mislid.cli", "fake_runs.identify.__kwdefaults__['wait'] = 0.1\nfrom mislid.cli"
-)
 
 
 def command(*arguments, start=REAL, **options):
@@ -47,14 +43,3 @@ def without_notice(err):
 def fake(*arguments, **options):
     """Run it to its end with the other `identify`."""
     return command(*arguments, start=("-c", FAKED), **options)
-
-
-def slow(*arguments):
-    """Start it with the other `identify`, slowly."""
-    return subprocess.Popen(
-        [sys.executable, "-c", SLOW, *map(str, arguments)],
-        env=ENVIRONMENT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )

@@ -45,11 +45,11 @@ def test_runs():
     assert mislid.identify(unnamed, 1, max_samples=4).to_frame()["label"].tolist() == [0, 1, 2, 3]
 
 
-def test_the_dial(study):
-    dial = study.sensitivity()
-    frame = dial.to_frame()
-    assert len(frame) == len(dial.table) > 5
-    row = dial.table[3]
+def test_sensitivity(study):
+    found = study.sensitivity()
+    frame = found.to_frame()
+    assert len(frame) == len(found.table) > 5
+    row = found.table[3]
     assert frame.iloc[3].to_dict() == {name: getattr(row, name) for name in frame.columns}
 
 

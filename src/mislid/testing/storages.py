@@ -106,6 +106,11 @@ class StorageSuite(Suite):
         self._opened.append(self.open_storage())
         return self._opened[-1]
 
+    def _begun(self, last: int = 2) -> tuple[Storage, int]:
+        """A storage with one study, and its key."""
+        storage = self._open()
+        return storage, storage.create("first", _entries(1, last))
+
     def test_entries_come_back_as_they_were(self) -> None:
         """Whatever text or time they hold, with their seals, and from another handle."""
         storage, name = self._open(), "ein Name, 'quoted' % 🧪"
@@ -121,13 +126,10 @@ class StorageSuite(Suite):
 
     def test_reading_starts_after_what_is_known(self) -> None:
         """And ends after as many entries as are wanted."""
-        storage = self._open()
-        key = storage.create("first", _entries(1, 5))
-        assert storage.read(key, 3) == _entries(4, 5)
+        storage, key = self._begun(5)
+        assert storage.read(key, 3) == storage.read(key, 3, 9) == _entries(4, 5)
         assert storage.read(key, 1, 2) == _entries(2, 3)
-        assert storage.read(key, 3, 9) == _entries(4, 5)
-        assert storage.read(key, 5) == []
-        assert storage.read(key, 9) == []
+        assert storage.read(key, 5) == storage.read(key, 9) == []
 
     def test_names_are_unique_and_in_alphabetical_order(self) -> None:
         """Whichever came first; an error names some of those there are."""
@@ -144,8 +146,7 @@ class StorageSuite(Suite):
 
     def test_what_is_appended_is_there_at_the_end_of_the_block(self) -> None:
         """And within the block to its writer."""
-        storage = self._open()
-        key = storage.create("first", _entries(1, 2))
+        storage, key = self._begun()
         other = storage.create("second", _entries(1, 1))
         with storage.locked(key) as log:
             assert log.read(1) == _entries(2, 2)
@@ -160,8 +161,7 @@ class StorageSuite(Suite):
 
     def test_a_line_has_the_summary_of_the_last_entry(self) -> None:
         """A summary of fewer entries is dropped."""
-        storage = self._open()
-        key = storage.create("first", _entries(1, 2))
+        storage, key = self._begun()
         assert storage.lines() == [("first", key, 2, None)]
         with storage.locked(key) as log:
             log.append(_entries(3, 4), "four, ä")
@@ -179,8 +179,7 @@ class StorageSuite(Suite):
 
     def test_an_exception_undoes_the_whole_block(self) -> None:
         """Nothing of it is kept, and the next writer goes on."""
-        storage = self._open()
-        key = storage.create("first", _entries(1, 2))
+        storage, key = self._begun()
         with suppress(_Undo), storage.locked(key) as log:
             log.append(_entries(3, 4))
             raise _Undo
@@ -191,8 +190,7 @@ class StorageSuite(Suite):
 
     def test_entries_must_go_on_from_the_last(self) -> None:
         """Otherwise two writers have not seen each other's entries."""
-        storage = self._open()
-        key = storage.create("first", _entries(1, 2))
+        storage, key = self._begun()
         for wrong in ((2, 2), (4, 4), (1, 3)):
             with (
                 _refused(CorruptStorageError, "event 3 must come next"),
@@ -206,8 +204,7 @@ class StorageSuite(Suite):
 
     def test_a_deleted_study_is_gone_and_its_key_too(self) -> None:
         """A process that still has the study open must not write into another one."""
-        storage, words = self._open(), "deleted meanwhile"
-        key = storage.create("first", _entries(1, 2))
+        (storage, key), words = self._begun(), "deleted meanwhile"
         kept = storage.create("second", _entries(1, 1))
         storage.delete(kept)
         storage.delete(key)
@@ -224,8 +221,7 @@ class StorageSuite(Suite):
 
     def test_readers_do_not_wait_for_a_writer(self) -> None:
         """They see the entries before the block."""
-        writer, reader = self._open(), self._open()
-        key = writer.create("first", _entries(1, 2))
+        (writer, key), reader = self._begun(), self._open()
         with writer.locked(key) as log:
             log.append(_entries(3, 3))
             assert reader.read(key) == _entries(1, 2)

@@ -109,16 +109,6 @@ def test_a_download_with_another_checksum_is_not_opened(site, tmp_path, monkeypa
     assert files_below(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    "evil", ["../../user_artists.dat", "/tmp/user_artists.dat", "..\\..\\user_artists.dat"]
-)
-def test_names_in_an_archive_decide_nothing(site, lastfm, tmp_path, evil):
-    site.pages[ARCHIVE].content = zipped(**{evil: LISTENINGS, "../other": b"evil"})
-    folder = tmp_path / "deep" / "down"
-    fetch("lastfm", folder)
-    assert files_below(tmp_path) == [f"deep/down/{PLACE}"]
-
-
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_the_published_files_have_the_checksums(shared_data, name):
     assert CATALOGUE[name].is_complete(shared_data)
