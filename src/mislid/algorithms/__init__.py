@@ -1,7 +1,7 @@
 """Sampling rules by name, one file each, and the records of options to compose others from.
 
-Every module without a leading underscore is imported and registers its rules; the others have what
-rules share.
+Every module without a leading underscore is imported and registers its rules. The other modules
+hold code that rules share.
 """
 
 from mislid.algorithms.best_response import BestResponse

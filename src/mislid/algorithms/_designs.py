@@ -1,4 +1,4 @@
-"""Designs: how to share measurements between arms so that all pairs of some arms are known well.
+"""Experimental designs: allocations that estimate all differences between some arms well.
 
 The XY-design (Soare et al., 2014) makes the largest variance of a pair smallest,
     rho = min over shares of max over pairs of |x_i - x_j|^2 in the inverse of
@@ -33,7 +33,7 @@ SAFETY = 1e-6
 
 
 class Designs(Struct):
-    """The pairs that a design is for, and the design; `information` and `ridge` are of any data."""
+    """A design for all pairs of the candidates, and the regression at some information."""
 
     candidates: PerArm  # one for arms whose pairs are meant
     share: PerArm  # of all measurements, sums to one
@@ -44,7 +44,7 @@ class Designs(Struct):
 
 
 def new_designs(setting: Setting) -> dict[str, object]:
-    """Fields of designs before the first."""
+    """Initial values of the fields of `Designs`."""
     K, d = setting.X.shape
     everyone = np.arange(K, dtype=np.int64)
     ridge = RidgeSpace.zeros({"K": K, "d": d, "none": 0}, ridge=np.zeros((d, d)), everyone=everyone)
@@ -53,7 +53,7 @@ def new_designs(setting: Setting) -> dict[str, object]:
 
 @inner
 def regress(setting: Setting, design: Designs, total: float) -> None:
-    """Invert the information, of this total."""
+    """Invert the information matrix; `total` sets the scale of the ridge."""
     ridge = design.ridge
     for a in range(ridge.ridge.shape[0]):
         ridge.ridge[a, a] = SPAN * total
@@ -62,7 +62,7 @@ def regress(setting: Setting, design: Designs, total: float) -> None:
 
 @inner
 def total_of(values: Vector) -> float:
-    """Their sum."""
+    """The sum of the values."""
     total = 0.0
     for k in range(values.shape[0]):
         total += values[k]
@@ -71,7 +71,7 @@ def total_of(values: Vector) -> float:
 
 @inner
 def set_radii(setting: Setting, design: Designs) -> float:
-    """Distances of the candidates from their centre, into `ridge.squares`; the largest."""
+    """Fill `ridge.squares` with distances of candidates from their centre; return the largest."""
     X, ridge, candidates = setting.X, design.ridge, design.candidates
     K, d = X.shape
     count, largest = total_of(candidates), 0.0
@@ -139,7 +139,7 @@ def most_shortening(setting: Setting, design: Designs, i: int, j: int) -> int:
 
 @inner
 def normalise(setting: Setting, design: Designs, negligible: float) -> None:
-    """Let the shares sum to one without those that are negligible, and set their information.
+    """Drop negligible shares, scale the others to sum to one, and set their information.
 
     An arm with little noise may have a small share that tells much.
     """
@@ -158,7 +158,7 @@ def normalise(setting: Setting, design: Designs, negligible: float) -> None:
 
 @kernel
 def xy_design(setting: Setting, design: Designs) -> float:
-    """Fill in the shares of the XY-design for the candidates; its largest variance, rho."""
+    """Compute the XY-design for the candidates; return its largest variance, rho."""
     share, information, able = design.share, design.information, 0
     for k in range(share.shape[0]):
         able += setting.price[k] < np.inf
@@ -183,7 +183,7 @@ def xy_design(setting: Setting, design: Designs) -> float:
 
 @kernel
 def own_design(setting: Setting, design: Designs) -> float:
-    """The same where every arm tells of itself alone.
+    """The XY-design without features; return its largest variance.
 
     Shares are in proportion to the candidates' variances; where one has more than all others
     together, the square roots of the two count. Candidates that cannot be measured are left out.
@@ -208,7 +208,7 @@ def own_design(setting: Setting, design: Designs) -> float:
 
 @inner
 def widest_own(design: Designs) -> float:
-    """The largest variance of a pair of candidates that have measurements, by these alone."""
+    """The largest variance of a pair of measured candidates, by their own measurements alone."""
     first, second = 0.0, 0.0
     for k in range(design.candidates.shape[0]):
         if design.candidates[k] > 0.0 and design.information[k] > 0.0:
@@ -246,7 +246,7 @@ def pair_bias(setting: Setting, design: Designs, i: int, j: int) -> float:
 
 @inner
 def largest_bias(setting: Setting, design: Designs) -> float:
-    """Of all pairs of candidates."""
+    """The largest bias of a pair of candidates."""
     largest = 0.0
     if setting.eps == 0.0:
         return largest
@@ -260,7 +260,7 @@ def largest_bias(setting: Setting, design: Designs) -> float:
 
 @inner
 def support_of(share: Vector) -> int:
-    """How many arms have a share."""
+    """The number of arms with a share."""
     support = 0
     for k in range(share.shape[0]):
         support += share[k] > 0.0

@@ -71,7 +71,7 @@ AT_LEAST = 0.5
 
 @dataclass(frozen=True)
 class Drawing(Algorithm):
-    """Base of rules that draw until a draw answers otherwise; they measure all arms once first."""
+    """Base of rules that draw from the posterior until a draw has another answer."""
 
     draws: int = 100
 
@@ -82,7 +82,7 @@ class Drawing(Algorithm):
 
 
 class Posterior(Struct):
-    """A draw."""
+    """A draw from the posterior, and its workspace."""
 
     draws: int  # at most so many for one that answers otherwise
     shift: PerArm  # the draw minus the estimate
@@ -92,7 +92,7 @@ class Posterior(Struct):
 
 @inner
 def _draw_theta(setting: Setting, state: State, key: np.uint64, at: int, drawn: Posterior) -> None:
-    """X L^-T z for the Cholesky factor L of X' diag(weights) X, which the projection has left."""
+    """X L^-T z for the Cholesky factor L of X' diag(weights) X that the projection computed."""
     newton, z = state.test.newton, drawn.numbers
     d, L = z.shape[0], newton.factor
     for a in range(d):
@@ -106,7 +106,7 @@ def _draw_theta(setting: Setting, state: State, key: np.uint64, at: int, drawn: 
 
 @inner
 def _draw_values(setting: Setting, state: State, key: np.uint64, at: int, out: PerArm) -> None:
-    """How far values (K,) as uncertain as the empirical means are from these."""
+    """Fill out (K,) with normal errors of the empirical means."""
     K = out.shape[0]
     for k in range(K):
         # Weights have the variance that values show, where a stopping rule estimates it.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IndexRule(Algorithm):
-    """Base of rules that look for no alternatives; all arms once first, and a stopping test."""
+    """Base of rules with an index and a stopping test by it; they measure all arms once first."""
 
     own_test = True
     every_arm = True
@@ -40,7 +40,7 @@ class Index(Struct):
 
 @inner
 def beta_of(rule: Index, state: State) -> float:
-    """The threshold behind the widths: their own, or that of a stricter rule that is to stop them.
+    """The threshold in the widths: that of the rule, or of a stricter stopping rule.
 
     With widths narrower than the stopping rule asks for they would leave arms alone too early, and
     hardly ever stop.
@@ -79,7 +79,7 @@ def is_answer(setting: Setting, rule: Index, state: State, scores: PerArm) -> bo
 
 
 def unchosen(setting: Setting) -> dict[str, float]:
-    """Fields of `Index` before the first choice, when no test is satisfied."""
+    """Initial values of the fields of `Index`."""
     return {"log_inverse": -math.log(setting.delta), "index": math.inf}
 
 

@@ -32,7 +32,7 @@ MOST_PAIRS = 256
 
 
 class NearPairs(Struct):
-    """The pairs found, fewer than n, and what a measurement of each arm adds to their costs."""
+    """The pairs found, fewer than n, and the gains of all arms at their alternatives."""
 
     reach: float  # how much more than the closest a pair may cost
     count: int
@@ -45,7 +45,7 @@ class NearPairs(Struct):
 
 
 def new_near_pairs(K: int, m: int, most: int = MOST_PAIRS) -> NearPairs:
-    """Room for the pairs of K arms, m of which are incumbents."""
+    """An empty list for the pairs of K arms with m incumbents."""
     pairs = m * (K - m)
     return NearPairs.zeros({"n": min(pairs, most) + 1, "K": K}, extra=np.zeros(pairs))
 
@@ -96,7 +96,7 @@ def _near_unstructured(
 
 @inner
 def _leave_far(near: NearPairs) -> None:
-    """Leave pairs out that are out of reach."""
+    """Remove pairs that are out of reach."""
     best = 0
     for p in range(near.count):
         if near.costs[p] < near.costs[best]:
@@ -116,7 +116,7 @@ def _leave_far(near: NearPairs) -> None:
 
 @inner
 def _has_room(near: NearPairs) -> bool:
-    """Whether another pair can be kept, if need be in the place of those that are far."""
+    """Whether another pair fits, after far pairs are removed if the list is full."""
     if near.count == near.costs.shape[0]:
         _leave_far(near)
     return near.count < near.costs.shape[0]
@@ -124,7 +124,7 @@ def _has_room(near: NearPairs) -> bool:
 
 @kernel
 def _near_structured(setting: Setting, state: State, space: SearchSpace, near: NearPairs) -> bool:
-    """Whether all that were looked at could be certified; farther ones may be among the found."""
+    """Solve pairs by increasing bounds; False if the solver could not certify one."""
     m, size, tol = setting.m, space.bounds.shape[0], setting.tol
     eps, least = setting.eps + setting.widening, np.inf
     list_pairs(state.incumbents, tol, space)

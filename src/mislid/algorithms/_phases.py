@@ -1,4 +1,4 @@
-"""Sampling in phases: a design for the arms that are open, then a look at what it has shown.
+"""Elimination in phases: a design for the open arms, its measurements, then decisions.
 
 A phase is planned as a whole: how often every arm is measured in it does not depend on the values
 that come. At its end every open arm that lost against as many open arms as are still wanted is
@@ -50,14 +50,14 @@ FINEST = 100
 
 @dataclass(frozen=True)
 class Phased(Algorithm):
-    """Base of rules that plan many measurements at once; a study can hand them out together."""
+    """Base of rules with phases; a study can hand out the trials of a phase together."""
 
     own_test = True
     needs_noise = True
 
 
 class Phases(Designs):
-    """The present phase, and the decisions of those before."""
+    """The present phase, and the decisions of earlier ones."""
 
     prepare: int  # address of a kernel, as `_prepare` below
     log_inverse: float  # ln(1/delta)
@@ -83,7 +83,7 @@ class Phases(Designs):
 
 
 def compile_phases(prepare: Kernel, setting: Setting, **options: Any) -> CompiledSampling:
-    """Compile a rule by the kernel that plans its phases, before the first."""
+    """Compile a rule, given the kernel that plans its phases."""
     K = setting.X.shape[0]
     struct = Phases.zeros(
         {"K": K},
@@ -108,7 +108,7 @@ def noise_unit(setting: Setting) -> float:
 
 @inner
 def design_linear(setting: Setting, phase: Phases) -> None:
-    """Shares of the open arms along the features, where these say something."""
+    """Compute the design for the open arms along the features, unless these say nothing."""
     phase.linear = not np.isinf(setting.eps)
     phase.rho, phase.bias = np.inf, np.inf
     if phase.linear:
@@ -118,7 +118,7 @@ def design_linear(setting: Setting, phase: Phases) -> None:
 
 @inner
 def avoid_bias(setting: Setting, phase: Phases, resolution: float) -> None:
-    """Keep these shares if their bias is within what is to be resolved; else of arms' own means."""
+    """Use the design without features if the bias along the features exceeds the resolution."""
     if not phase.linear or phase.bias > resolution:
         phase.linear = False
         phase.rho = own_design(setting, phase)
@@ -126,7 +126,7 @@ def avoid_bias(setting: Setting, phase: Phases, resolution: float) -> None:
 
 @inner
 def open_phase(phase: Phases, state: State, samples: float) -> None:
-    """Plan so many measurements by the shares, and enough of them to be worth a plan."""
+    """Start a phase of so many measurements by the shares, and not too few to be worth a plan."""
     samples = max(samples, SHORTEST * state.samples)
     apportion(phase.share, min(math.ceil(samples), LONGEST), phase.plan)
     phase.closed = False
@@ -145,7 +145,7 @@ def open_phase(phase: Phases, state: State, samples: float) -> None:
 
 @inner
 def is_complete(phase: Phases, state: State) -> bool:
-    """Whether all that was planned is measured."""
+    """Whether all planned measurements were made."""
     for k in range(phase.plan.shape[0]):
         if state.counts[k] - phase.start[k] < phase.plan[k]:
             return False
@@ -166,7 +166,7 @@ def planned_arm(phase: Phases, state: State) -> int:
 
 @inner
 def estimate_phase(setting: Setting, phase: Phases, state: State) -> None:
-    """Estimates of the phase into `ridge.means`."""
+    """Fill `ridge.means` with the estimates of the phase."""
     means = phase.ridge.means
     for k in range(means.shape[0]):
         count = state.counts[k] - phase.start[k]
@@ -195,7 +195,7 @@ def is_beyond(setting: Setting, phase: Phases, lead: float, i: int, j: int) -> b
 
 @inner
 def separate(setting: Setting, phase: Phases) -> bool:
-    """Drop and accept arms once; whether there were any."""
+    """Drop and accept arms once; whether any were decided."""
     means, candidates, changed = phase.ridge.means, phase.candidates, False
     for k in range(candidates.shape[0]):
         phase.flags[k] = 0.0
@@ -250,7 +250,7 @@ def accept_tolerated(setting: Setting, phase: Phases) -> None:
 
 @kernel
 def close_phase(setting: Setting, phase: Phases, state: State) -> None:
-    """Judge the phase, once."""
+    """Estimate and decide at the end of a phase; later calls do nothing."""
     if phase.closed:
         return
     phase.closed = True
@@ -271,14 +271,14 @@ def close_phase(setting: Setting, phase: Phases, state: State) -> None:
 
 @inner
 def open_all(setting: Setting, phase: Phases) -> None:
-    """Let nothing be decided."""
+    """Reopen all arms."""
     phase.left, phase.wanted = phase.candidates.shape[0], setting.m
     fill(phase.candidates, 1.0)
     fill(phase.accepted, 0.0)
 
 
 def _prepare(setting: Setting, phase: Phases, state: State) -> float:
-    """Choose shares and level of a new phase; how many measurements it has."""
+    """Choose shares and level of a new phase; return its number of measurements."""
     raise NotImplementedError
 
 

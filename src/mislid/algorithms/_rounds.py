@@ -42,9 +42,8 @@ LEAST_SHARE, FLOORED = 1e-9, -1.0
 class Round(Struct):
     """Several measurements for one alternative, which may use a few challengers only.
 
-    That is a trick of the paper. With all pairs solved by a general solver a round costs m (K - m)
-    programs; this left fewer of them. It gives up exactness: an alternative outside the subset
-    is not seen in that round.
+    This is a trick of the paper: with a general solver, all pairs would cost m (K - m) programs a
+    round. It is not exact, since a round misses alternatives outside the subset.
     """
 
     pulls: int  # measurements a round
@@ -64,7 +63,7 @@ def check_round(rule: Any) -> None:
 
 
 def round_fields(rule: Any, setting: Setting) -> dict[str, Any]:
-    """Fields of `Round` for a record with the options pulls, subset and authors."""
+    """Initial values of the fields of `Round`, by the options pulls, subset and authors."""
     d = setting.X.shape[1]
     return {
         "pulls": d if rule.pulls is None else rule.pulls,
@@ -112,7 +111,7 @@ def search_around(setting: Setting, state: State, weights: Vector, space: Search
 
 @inner
 def keep_recent(rule: Round, challenger: int) -> None:
-    """Remember the challenger of the closest alternative; the one remembered longest goes."""
+    """Add the challenger of the closest alternative to the recent ones, and drop the oldest."""
     recent = rule.recent
     if rule.subset == 0 or challenger < 0:
         return
@@ -166,7 +165,7 @@ def leave_out_settled(state: State, space: SearchSpace) -> None:
 
 @inner
 def set_weights(setting: Setting, plan: Vector, neglected: float, weights: Vector) -> None:
-    """Shares (K,) over variances, without those that are neglected, or none but FLOORED ones."""
+    """Fill weights (K,) with shares over variances; small shares become 0, or LEAST_SHARE."""
     for k in range(plan.shape[0]):
         share = plan[k] if plan[k] > neglected else 0.0
         if neglected == FLOORED:

@@ -127,7 +127,7 @@ def most_telling_arm(
 def _find_alternative(
     setting: Setting, rule: BestResponseStruct, state: State
 ) -> tuple[int, int, bool]:
-    """Leave the alternative to respond to in `state.test.below`; its pair, and if it is one."""
+    """Find the alternative to answer, in `state.test.below`; its pair, and whether one exists."""
     known = rule.subset == 0 and not rule.selective and state.answered == state.samples
     if known:  # the stopping test has just found it
         state.rounds += 1

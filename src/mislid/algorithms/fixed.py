@@ -42,7 +42,7 @@ def _compile_uniform(rule: Uniform, setup: Setup) -> CompiledSampling:
 
 @dataclass(frozen=True)
 class Oracle(Algorithm):
-    """Tracks the optimal allocation of the true means: a yardstick, not a method."""
+    """Tracks the optimal allocation of the true means, as a reference."""
 
 
 class Fixed(Struct):

@@ -56,11 +56,6 @@ class ZeroSum(Struct):
     columns: Annotated[Indices, ("K",)]
 
 
-def new_zero_sum(n: int, K: int) -> ZeroSum:
-    """Room for n rows and K columns."""
-    return ZeroSum.zeros({"n": n, "K": K, "n1": n + 1, "K1": K + 1})
-
-
 @inner
 def _fill_table(payoffs: Matrix, n: int, game: ZeroSum) -> None:
     K, table = game.columns.shape[0], game.table
@@ -95,7 +90,7 @@ def _entering(game: ZeroSum, n: int, steepest: bool) -> int:
 
 @inner
 def _leaving(game: ZeroSum, n: int, row: int) -> int:
-    """The column that gives way: the first bound that the row meets."""
+    """The column to remove: the first bound that the row meets."""
     table, best, nearest = game.table, -1, np.inf
     for k in range(game.columns.shape[0]):
         if table[row, k] <= ROUNDING:
@@ -172,7 +167,7 @@ def _is_square(n: int) -> bool:
 
 @inner
 def _aim_higher(rule: FrankWolfeStruct) -> None:
-    """Let `towards` be the z with the largest min_j <z - plan, slopes_j>."""
+    """Set `towards` to the z with the largest min_j <z - plan, slopes_j>."""
     near, towards = rule.near, rule.towards
     if near.count > 1:
         for j in range(near.count):
@@ -198,9 +193,9 @@ def _furthest_behind(plan: Vector, counts: Vector, price: Vector) -> int:
 
 @inner
 def _look_around(setting: Setting, rule: FrankWolfeStruct, state: State) -> bool:
-    """Find the alternatives that are nearly the closest at the target; whether they tell anything.
+    """Find the alternatives that are nearly the closest at the target; whether they are of use.
 
-    They tell nothing where two arms of the closest are level, nor where the search certified none.
+    They are not if two arms of the closest pair are level, or if the search certified none.
     """
     if rule.selective:
         leave_out_settled(state, state.play)
@@ -233,10 +228,7 @@ def frank_wolfe_arm(setting: Setting, rule: FrankWolfeStruct, state: State, unif
 def _compile(rule: FrankWolfe, setup: Setup) -> CompiledSampling:
     K = setup.question.K
     near = new_near_pairs(K, setup.question.m)
-    struct = FrankWolfeStruct.zeros(
-        {"K": K},
-        plan=np.full(K, 1.0 / K),
-        near=near,
-        game=new_zero_sum(near.costs.shape[0], K),
-    )
+    n = near.costs.shape[0]
+    game = ZeroSum.zeros({"n": n, "K": K, "n1": n + 1, "K1": K + 1})
+    struct = FrankWolfeStruct.zeros({"K": K}, plan=np.full(K, 1.0 / K), near=near, game=game)
     return CompiledSampling(struct, frank_wolfe_arm, estimates=True, plays=True)

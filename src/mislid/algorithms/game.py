@@ -124,36 +124,6 @@ class Learners(Struct):
 
 
 @inner
-def _highest(values: Vector) -> float:
-    best = values[0]
-    for k in range(values.shape[0]):
-        best = max(best, values[k])
-    return best
-
-
-@inner
-def _leaders(cumulative: Vector, omega: Vector) -> None:
-    """An even allocation over the arms with the largest sum of gains."""
-    best, shared = _highest(cumulative), 0
-    for k in range(omega.shape[0]):
-        omega[k] = 1.0 if cumulative[k] == best else 0.0
-        shared += cumulative[k] == best
-    for k in range(omega.shape[0]):
-        omega[k] /= shared
-
-
-@inner
-def _exponential(cumulative: Vector, rate: float, omega: Vector) -> None:
-    """omega_k proportional to exp(rate * cumulative_k)."""
-    best, total = _highest(cumulative), 0.0
-    for k in range(omega.shape[0]):
-        omega[k] = math.exp(rate * (cumulative[k] - best))
-        total += omega[k]
-    for k in range(omega.shape[0]):
-        omega[k] /= total
-
-
-@inner
 def _mix_gain(omega: Vector, gains: Vector, rate: float) -> float:
     """ln(sum_k omega_k exp(rate gains_k)) / rate; for an infinite rate, the best gain played."""
     best = -math.inf
@@ -178,17 +148,26 @@ def _rate(game: Learners, which: int) -> float:
 
 @inner
 def allocate(game: Learners, which: int) -> None:
-    """Fill game.omega (K,) with the allocation of learner `which`."""
-    rate = _rate(game, which)
-    if math.isinf(rate):
-        _leaders(game.cumulative[which], game.omega)
-    else:
-        _exponential(game.cumulative[which], rate, game.omega)
+    """Fill game.omega (K,) with the allocation of learner `which`.
+
+    omega_k is proportional to exp(rate * cumulative_k); for an infinite rate, the arms with the
+    largest sum of gains share it evenly.
+    """
+    rate, sums, omega = _rate(game, which), game.cumulative[which], game.omega
+    best, total = sums[0], 0.0
+    for k in range(omega.shape[0]):
+        best = max(best, sums[k])
+    for k in range(omega.shape[0]):
+        leads = 1.0 if sums[k] == best else 0.0
+        omega[k] = leads if math.isinf(rate) else math.exp(rate * (sums[k] - best))
+        total += omega[k]
+    for k in range(omega.shape[0]):
+        omega[k] /= total
 
 
 @inner
 def learn(game: Learners, which: int) -> None:
-    """Show learner `which`, who played game.omega, the gains of the round."""
+    """Update learner `which`, which played game.omega, by the gains of the round."""
     omega, gains, earned = game.omega, game.gains, 0.0
     for k in range(omega.shape[0]):
         earned += omega[k] * gains[k]
@@ -213,7 +192,7 @@ class Game(Round, Learners):
 
 @inner
 def _leverage(setting: Setting, state: State, k: int) -> float:
-    """|x_k|^2 in the inverse of X' diag(weights) X, whose factor the projection has left behind."""
+    """|x_k|^2 in the inverse of X' diag(weights) X, whose factor the projection computed."""
     newton = state.test.newton
     cholesky_solve(newton.factor, newton.work.shape[0], setting.X[k], newton.work)
     return dot(setting.X[k], newton.work)
@@ -237,7 +216,7 @@ def _paper_bonus(setting: Setting, state: State, k: int) -> float:
 
 @inner
 def _linear_bonus(setting: Setting, state: State, k: int) -> float:
-    """2 ln(t) |phi_k|^2, and what deviations add."""
+    """8 eps^2 + 2 ln(t) |phi_k|^2."""
     spread = 2.0 * math.log(float(state.samples)) * _leverage(setting, state, k)
     return 8.0 * setting.eps * setting.eps + spread
 

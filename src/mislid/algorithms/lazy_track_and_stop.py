@@ -85,7 +85,7 @@ def _next_power(t: int) -> int:
 
 @inner
 def _renew_plan(setting: Setting, rule: LazyTracking, state: State) -> None:
-    """Frank-Wolfe from the last plan on; an alternative at no distance has no slope to follow."""
+    """Continue Frank-Wolfe from the last plan; an alternative at distance 0 has no slope."""
     for step in range(1, STEPS + 1):
         status, cost, _, _ = closest_at_plan(setting, state, rule.plan, rule.weights, True)
         if status == STALLED:

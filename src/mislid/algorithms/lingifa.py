@@ -1,4 +1,4 @@
-"""LinGIFA (Reda, Kaufmann, Delahaye-Duriez, 2021): gap indices focus the answer itself.
+"""LinGIFA (Reda, Kaufmann, Delahaye-Duriez, 2021): gap indices choose the answer, too.
 
 With B_ij = mean_i - mean_j + sqrt(2 beta) |x_i - x_j|_{V^-1} (paired indices, ridge regression as
 in LinGapE), the score of arm j is the m-th largest B_ij over i != j: below zero it proves that
@@ -87,11 +87,13 @@ def fill_row(means: Vector, distances: Matrix, beta: float, j: int, row: Vector)
 
 
 @inner
-def _leave_out(left: PairsLeft, j: int, row: Vector) -> None:
-    """Arms that need no more be told from arm j beat it by nothing."""
-    for i in range(row.shape[0]):
-        if not is_left(left, i, j):
-            row[i] = -np.inf
+def _fill_left(space: LinGIFAStruct, left: PairsLeft, beta: float, j: int) -> None:
+    """B_ij of all arms i into `row`; minus infinity for settled pairs, if these are ignored."""
+    fill_row(space.ridge.means, space.distances, beta, j, space.row)
+    if space.selective:
+        for i in range(space.row.shape[0]):
+            if not is_left(left, i, j):
+                space.row[i] = -np.inf
 
 
 @kernel
@@ -99,9 +101,7 @@ def score_arms(setting: Setting, state: State, space: LinGIFAStruct, beta: float
     """Take in what was measured and score every arm."""
     update_distances(setting, state, space)
     for j in range(setting.X.shape[0]):
-        fill_row(space.ridge.means, space.distances, beta, j, space.row)
-        if space.selective:
-            _leave_out(state.left, j, space.row)
+        _fill_left(space, state.left, beta, j)
         space.scores[j] = -nth_largest(space.row, setting.m, space.ridge.heap)
 
 
@@ -113,9 +113,7 @@ def ambiguous_pair(space: LinGIFAStruct, left: PairsLeft, beta: float) -> tuple[
     for k in range(flags.shape[0]):
         if flags[k] > 0.0 and (b < 0 or space.scores[k] < space.scores[b]):
             b = k
-    fill_row(space.ridge.means, space.distances, beta, b, space.row)
-    if space.selective:
-        _leave_out(left, b, space.row)
+    _fill_left(space, left, beta, b)
     for k in range(flags.shape[0]):
         if flags[k] == 0.0 and (c < 0 or space.row[k] > space.row[c]):
             c = k

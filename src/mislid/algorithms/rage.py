@@ -1,4 +1,4 @@
-"""RAGE (Fiez, Jain, Jamieson and Ratliff, 2019): phases that halve what is resolved.
+"""RAGE (Fiez, Jain, Jamieson and Ratliff, 2019): each phase halves the resolution.
 
 Phase l has the XY-design of the open arms and
     max(2 4^l (1 + 1/10) rho ln(2 K^2 l^2 / delta), 20 |support|)
@@ -32,7 +32,7 @@ ROUNDING, ENOUGH = 1.1, 20.0
 
 @dataclass(frozen=True)
 class RAGE(Phased):
-    """RAGE (Fiez, Jain, Jamieson and Ratliff 2019): every phase halves what is resolved.
+    """RAGE (Fiez, Jain, Jamieson and Ratliff 2019): each phase halves the resolution.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class RAGE(Phased):
 
 @kernel
 def prepare_rage(setting: Setting, phase: Phases, state: State) -> float:
-    """Choose shares and level of the phase of this number; how many measurements it has."""
+    """Choose shares and level of a phase; return its number of measurements."""
     K, unit = setting.X.shape[0], noise_unit(setting)
     number = float(min(phase.number, FINEST))
     level = math.log(2.0 * K * K * number * number) + phase.log_inverse

@@ -84,7 +84,7 @@ def ugape_arm(setting: Setting, rule: UGapEStruct, state: State, uniform: float)
 
 @kernel
 def ugape_test(setting: Setting, rule: UGapEStruct, state: State) -> bool:
-    """Whether the index had settled the question before the last measurement; its answer then."""
+    """Whether the index settled the question before the last measurement, with that answer."""
     return is_answer(setting, rule, state, rule.scores)
 
 

@@ -1,4 +1,4 @@
-"""XY-adaptive and XY-static (Soare, Lazaric and Munos, 2014): XY-designs that adapt or do not.
+"""XY-adaptive and XY-static (Soare, Lazaric and Munos, 2014): adaptive and static XY-designs.
 
 XY-adaptive. Phase l lasts until the largest variance of a pair of open arms, over the phase's
 number of measurements n, is a tenth of that of the phase before (the paper's alpha); that is, for
@@ -64,12 +64,12 @@ class XYAdaptive(Phased):
 
 @dataclass(frozen=True)
 class XYStatic(Phased):
-    """XY-static (Soare, Lazaric and Munos 2014): one design for all pairs, whatever comes out."""
+    """XY-static (Soare, Lazaric and Munos 2014): one design for all pairs."""
 
 
 @inner
 def set_level(setting: Setting, phase: Phases) -> None:
-    """Nats that a look at the end of this phase needs."""
+    """Set the nats that a decision at the end of this phase needs."""
     K = setting.X.shape[0]
     looks = math.log(math.pi**2 / 6.0 * K * K) + 2.0 * math.log(float(phase.number))
     phase.level = 2.0**phase.repeats * (looks + phase.log_inverse)
@@ -84,7 +84,7 @@ def adaptive_length(setting: Setting, phase: Phases) -> float:
 
 @kernel
 def prepare_adaptive(setting: Setting, phase: Phases, state: State) -> float:
-    """Choose shares and level of the phase of this number; how many measurements it has."""
+    """Choose shares and level of a phase; return its number of measurements."""
     set_level(setting, phase)
     design_linear(setting, phase)
     variance = phase.rho / max(adaptive_length(setting, phase), 1.0)
@@ -97,7 +97,7 @@ def prepare_adaptive(setting: Setting, phase: Phases, state: State) -> float:
 
 @kernel
 def prepare_static(setting: Setting, phase: Phases, state: State) -> float:
-    """The shares are those of the first time; how many measurements there are to the next look."""
+    """Keep the shares of the first phase; return its number of measurements."""
     set_level(setting, phase)
     if phase.number == 1 and phase.repeats == 0:
         design_linear(setting, phase)

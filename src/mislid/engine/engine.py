@@ -1,4 +1,4 @@
-"""The engine: measurements in, decisions out, for every pair of rules and every driver."""
+"""The engine: takes measurements, proposes arms and judges, for any pair of rules."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Memory(NamedTuple):
 
 
 class Engine:
-    """Takes in measurements, proposes the next one, and judges whether they are enough.
+    """Takes measurements, proposes the next arm, and judges whether the data are enough.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ class Engine:
         take_in(self._rules.setting, self._state, *checked, number, apart)
 
     def _pretend(self, arm: int, value: float) -> None:
-        """Take in a value that was not measured, and may be one that cannot be."""
+        """Add a pretended value, which the noise model may rule out."""
         take_in(self._rules.setting, self._state, arm, 1, value, 0.0)
         self._state.waiting += 1
 
@@ -632,7 +632,7 @@ class Engine:
         return Memory(sampler.copy(), state.rounds, state.queued, state.left.copy())
 
     def copy(self) -> Engine:
-        """Another one that goes on from here.
+        """An independent engine in the same state.
 
         Returns
         -------
@@ -646,7 +646,7 @@ class Engine:
         return other
 
     def _for_pretending(self) -> State:
-        """The state of proposals that pretend, which is kept: a search starts where one ended."""
+        """The state for open trials; it is kept, because searches start where the last ended."""
         state = self._state
         if self._pretended is None:
             plays = state.play is not state.test
@@ -764,7 +764,7 @@ class Engine:
 
 
 def _own(rule: Any, argument: str) -> Any:
-    """A copy: what a rule written in Python remembers is of one engine."""
+    """A copy of a rule: each engine has its own state of rules written in Python."""
     try:
         return copy.deepcopy(rule)
     except Exception as problem:

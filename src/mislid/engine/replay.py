@@ -86,7 +86,7 @@ class EventBatch:
 
     @property
     def size(self) -> int:
-        """Numbers that it holds."""
+        """How many numbers the batch holds."""
         return len(self.places) + len(self.arms)
 
     def __bool__(self) -> bool:
@@ -237,7 +237,7 @@ def _go_round(first: Design, state: State, waiting: Indices, chosen: Indices) ->
 
 @inner
 def _take_in(rules: Rules, first: Design, arms: Indices, values: Vector) -> bool:
-    """Take in measurements; whether to judge then.
+    """Take in measurements; whether to test then.
 
     Not before the first design is measured, nor between the pulls of one round, as in a simulation.
     """

@@ -1,4 +1,4 @@
-"""Compiled rules of an engine, the question as they read it, and the first design."""
+"""Structs of an engine: the question for kernels, compiled rules, and the first design."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """All that is known at one moment; a rule may keep it, nothing changes it later.
+    """The state of an identification at one moment. It is a copy that a rule may keep.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class StoppingProtocol(Protocol):
     """
 
     def judge(self, view: View) -> Verdict:
-        """Whether to answer.
+        """Judge whether the measurements are enough.
 
         Parameters
         ----------

@@ -60,7 +60,7 @@ class Environment:
     reward_range: ClassVar[tuple[float, float] | None] = None
 
     def __post_init__(self) -> None:
-        """Environments of others may be given lists, and one noise for all arms."""
+        """Convert lists, and one noise for all arms."""
         means = _as_means(self.means)
         fill(self, means=means, noise=frozen(as_noise(self.noise, means.size)))
 
@@ -298,7 +298,7 @@ class Table(Environment):
 
 
 def as_instance(instance: Instance) -> Instance:
-    """Refuse what is no instance."""
+    """Check that an argument is an instance."""
     if not isinstance(instance, Instance):
         raise ProblemError(f"instance must be a mislid.Instance; got {type(instance).__name__}")
     return instance

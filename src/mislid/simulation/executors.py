@@ -1,4 +1,4 @@
-"""Where runs are done: in this process, in several, on Dask, or by any executor."""
+"""Executors of runs: this process, several processes, Dask, or any executor."""
 
 from __future__ import annotations
 

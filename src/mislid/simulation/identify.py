@@ -37,7 +37,7 @@ GROWTH = 1.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Progress:
-    """How far a run has come: a copy, which the run does not change any more.
+    """The progress of a run, as a copy.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class Identification:
 
     @property
     def intervals(self) -> Matrix:
-        """Intervals for the means, lower and upper ends (K, 2), worked out when asked for.
+        """Intervals for the means, lower and upper ends (K, 2).
 
         All of them hold at once with probability 1 - delta, whatever ended the run, if the means
         are as close to linear and the noise is as the question says.
@@ -175,7 +175,7 @@ class Identification:
         return mean_intervals(model, counts, self.means, question.noise, delta, spread)
 
     def to_frame(self) -> DataFrame:
-        """What the run knows of every arm.
+        """Estimates and intervals of all arms.
 
         Returns
         -------

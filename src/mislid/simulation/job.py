@@ -138,7 +138,7 @@ def _digest(content: bytes) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no form for: an array becomes a digest, an object its class and attributes.
+    """Convert a value for JSON: an array to a digest, an object to its class and attributes.
 
     >>> json.dumps({"delta": np.float64(0.5), "widths": (np.int64(1), 2)}, default=_plain)
     '{"delta": 0.5, "widths": [1, 2]}'

@@ -1,7 +1,6 @@
 """LinGIFA against its plain version."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +11,6 @@ from helpers.rival_runs import (
     Floats,
     assert_decides_like,
     new_run,
-    published,
-    sample_sizes,
     steps,
 )
 from mislid.algorithms import LinGIFA
@@ -41,13 +38,3 @@ def test_distances_do_not_drift(rng: Generator, scale: float) -> None:
     for t, (_, data, _) in enumerate(steps(run, features, means, rng, 5 * PERIOD)):
         if t % 50 == 0 or rule.ridge.updates == PERIOD - 1:
             assert_same_distances(rule.distances, data, 1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "low", "high"), [("A_eps0", 0.0, 0.05), ("A_eps5", 0.8, 1.0)])
-def test_errors_on_published_instances(
-    shared_data: Path, name: str, low: float, high: float
-) -> None:
-    features, means = published(shared_data, name)
-    _, wrong = sample_sizes(features, means, 3, LinGIFA(), runs=60, limit=20_000)
-    assert low <= wrong <= high

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from mislid import Instance, Model
-from mislid.algorithms import ALGORITHMS
 from mislid.simulation.identify import identify
 
 FEATURES = np.random.default_rng(2).normal(size=(8, 3))
@@ -18,23 +17,6 @@ INSTANCE = Instance(Model(FEATURES, 1.3), MEANS, noise=0.8)
 def watched(**options):
     seen = []
     return identify(INSTANCE, 2, callback=seen.append, **options), seen
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("every", [None, 7])
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
-def test_a_callback_changes_no_decision(algorithm: str, every: int | None) -> None:
-    options = {"algorithm": algorithm, "seed": 3, "max_samples": 1_500}
-    for stopping in ("guaranteed", "heuristic"):
-        alone = identify(INSTANCE, 2, stopping=stopping, **options)
-        found, _ = watched(every=every, stopping=stopping, **options)
-        assert (found.answer, found.samples, found.status) == (
-            alone.answer,
-            alone.samples,
-            alone.status,
-        )
-        np.testing.assert_array_equal(found.counts, alone.counts)
-        np.testing.assert_array_equal(found.means, alone.means)
 
 
 @pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "mislid-authors"])
