@@ -185,9 +185,13 @@ class History:
 
     @property
     def shares(self) -> Matrix:
-        """Evidence as a share (n, p) of the level; at least 1 for settled pairs."""
-        shares = np.maximum(self.evidence / self.level, 0.0)
-        return np.where(self.times[:, None] >= self.settled, np.maximum(shares, 1.0), shares)
+        """Evidence as a share (n, p) of the level, from 0 to 1; 1 for settled pairs.
+
+        The rule does not look at every pair after every measurement, so that a pair may be settled
+        some time after its evidence was enough.
+        """
+        shares = np.clip(self.evidence / self.level, 0.0, 1.0)
+        return np.where(self.times[:, None] >= self.settled, 1.0, shares)
 
     @property
     def share(self) -> float:

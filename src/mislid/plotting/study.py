@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # Candidates that are drawn; a report has all of them in a table.
 MOST = 40
-# The least distance between two labels and the largest share in a picture of evidence.
-_APART, _HIGHEST = 0.062, 2.5
+# The end of the axis and the least distance between two labels in a picture of evidence.
+_HIGHEST, _APART = 1.1, 0.07
 # Letters of a candidate in a pair.
 _LONGEST = 16
 
@@ -146,28 +146,26 @@ def draw_evidence(overview: Overview) -> Figure | None:
     with theme.drawing():
         figure = theme.new_figure(4.2)
         axes = figure.subplots()
-        now = history.shares[-1]
-        top = max(1.2, 1.2 * float(now.min()), min(_HIGHEST, 1.05 * float(now.max())))
         for p, shares in enumerate(history.shares.T):
-            line = axes.plot(history.times, np.minimum(shares, 4.0 * top), color=GREY, lw=1.0)[0]
+            (line,) = axes.plot(history.times, shares, color=GREY, lw=1.0)
             line.set(marker="o" if history.times.size == 1 else "", ms=4.0, alpha=0.75)
             if p == 0:
                 line.set(color=BEST, lw=2.4, zorder=4, alpha=1.0)
         axes.axhline(1.0, color=CONTRAST, lw=1.1, ls="--", zorder=3)
-        _name_pairs(axes, overview, history, top)
+        _name_pairs(axes, overview, history)
         if decision is not None:
             axes.axvline(decision.samples, color=INK, lw=0.8, ls=":", zorder=3)
-        axes.set(ylim=(0.0, top), xlim=(0.0, history.times[-1]), xlabel="measurements")
+        axes.set(ylim=(0.0, _HIGHEST), xlim=(0.0, history.times[-1]), xlabel="measurements")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.0f}%")
         axes.set_title("evidence of the hardest pairs, as a share of what is needed")
         return figure
 
 
-def _name_pairs(axes: Axes, overview: Overview, history: History, top: float) -> None:
+def _name_pairs(axes: Axes, overview: Overview, history: History) -> None:
     """Names beside the lines' ends, moved apart where these are too close."""
-    ends, sideways = np.minimum(history.shares[-1], top), axes.get_yaxis_transform()
-    heights = apart(ends, _APART * top, 0.0, top)
+    ends, sideways = history.shares[-1], axes.get_yaxis_transform()
+    heights = apart(ends, _APART, 0.0, _HIGHEST)
     for p, (end, height) in enumerate(zip(ends, heights, strict=True)):
         challenger, incumbent = (
             theme.shorten(overview.labels[arm], _LONGEST) for arm in history.pairs[p]

@@ -188,8 +188,9 @@ def _evidence(overview: Overview) -> Html:
         return element("p", NO_HISTORY, class_="note") if overview.best_now else Html()
     caption = (
         f"For {_leaders(overview)} and other candidates: the evidence that their means are in this "
-        "order, as a share of the amount that proves it. A pair that has reached 100% once is "
-        "settled. The study is decided when all are; what comes later is not drawn."
+        "order, as a share of the amount that proves it. A pair is settled for good when the rule "
+        "finds that it has reached 100%, which may be a while after. The study is decided when all "
+        "are settled; what comes later is not drawn."
     )
     if history.hidden:
         caption += f" {history.hidden:,} pairs that are easier to tell apart are not drawn."
