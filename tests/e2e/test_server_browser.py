@@ -163,39 +163,6 @@ def test_a_token_is_asked_for_once(lab: Path, study: Study, opened: Window, tmp_
     opened.complaints.clear()  # of the 401, and of the connection that was lost
 
 
-def test_another_site_gets_nothing_out_of_a_browser(
-    server: Command, study: Study, chromium: Any
-) -> None:
-    """A page of another origin: no script, no form and no stream of it comes through."""
-    tried = """
-        async (url) => {
-          const read = await fetch(`${url}/api/studies`).then(() => 'read', () => 'refused');
-          const sent = await fetch(`${url}/api/studies/1/ask`, { method: 'POST', body: '{}',
-            mode: 'no-cors' }).then((answer) => answer.type, () => 'refused');
-          const streamed = await new Promise((resolve) => {
-            const source = new EventSource(`${url}/api/studies/1/events?after=0`);
-            source.addEventListener('logged', () => resolve('read'));
-            source.addEventListener('error', () => { source.close(); resolve('refused'); });
-          });
-          const framed = await new Promise((resolve) => {
-            const frame = document.createElement('iframe');
-            frame.onload = () => { try { resolve(frame.contentDocument ? 'read' : 'refused'); }
-              catch { resolve('refused'); } };
-            frame.src = `${url}/`;
-            document.body.append(frame);
-          });
-          return [read, sent, streamed, framed];
-        }
-    """
-    with window(chromium) as found:
-        found.page.route("http://evil.example/", lambda route: route.fulfill(body="<p>hello</p>"))
-        found.page.goto("http://evil.example/")
-        read, sent, streamed, framed = found.page.evaluate(tried, server.url)
-    assert (read, streamed, framed) == ("refused", "refused", "refused")
-    assert sent in ("refused", "opaque")
-    assert len(study.events()) == 1
-
-
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
 

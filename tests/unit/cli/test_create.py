@@ -43,15 +43,6 @@ def test_a_study_is_made_once(created: Call) -> None:
     refused(other, 1, "stopping was 'guaranteed' and now is 'paper'")
 
 
-def test_a_rule_without_proof_is_labelled(study_command: Call) -> None:
-    table = study_command("create", "s", *question("heuristic")).out
-    assert "no proof (stopping rule 'heuristic')" in table
-    for form in ("json", "csv"):
-        done = study_command("create", form, *question("heuristic"), "--format", form)
-        assert "no proof" in done.out
-    assert "no proof" not in study_command("create", "t", *question()).out
-
-
 @pytest.mark.parametrize(
     ("content", "words", "sentence"),
     [

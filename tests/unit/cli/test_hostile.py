@@ -1,4 +1,4 @@
-"""Words and files that commands once answered with tracebacks."""
+"""Wrong words and errors: one sentence each, with the way out."""
 
 import sqlite3
 from collections.abc import Callable
@@ -9,10 +9,29 @@ import pytest
 from helpers.study_calls import Call, question
 from mislid.cli import main
 from mislid.cli.app import app
+from mislid.engine.view import BLAME
 from mislid.errors import MislidError
 
 # An argument that is no UTF-8, as Python gives it.
 NO_TEXT = "a\udcff"
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        ("studdy", "study"),
+        ("study staus", "status"),
+        ("study tell p 0 -0.5 --formt=csv", "--format"),
+        ("study correct p 0 -0.4 --raeson typo", "--reason"),
+    ],
+)
+def test_misspelt_commands_and_options(
+    call: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(call.split()) == 2
+    said = capsys.readouterr().err
+    assert "No such" in said
+    assert repr(meant) in said
 
 
 @pytest.mark.parametrize("call", ["tell s {} 0.5", "void s {}"])
@@ -79,3 +98,8 @@ def test_expected_errors_are_one_sentence_and_mistakes_of_ours_are_not(raising) 
     assert raising(MislidError("a sentence")) == "Error: a sentence.\n"
     with pytest.raises(KeyError):
         raising(KeyError("x"))
+    problem = ZeroDivisionError("division by zero")
+    problem.add_note(f"{BLAME}, Coin.propose")
+    assert (
+        raising(problem) == f"Error: ZeroDivisionError: division by zero ({BLAME}, Coin.propose).\n"
+    )

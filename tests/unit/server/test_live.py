@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.serving import Site, logged, running, tell_some, wait_for
+from helpers.serving import Site, logged, running, tell_some
 from mislid.server import live
 from mislid.study import Study, delete_study
 from mislid.study.events import Entry
@@ -34,27 +34,6 @@ def test_events_of_another_process_come_by_themselves(site: Site, study: Study) 
     assert [one["number"] for one in found] == [2, 3, 4, 5]
     assert [one["kind"] for one in found] == ["asked", "told"] * 2
     assert found == site.json(f"{STUDY}/events?after=1")["events"]
-
-
-def test_a_listener_who_is_ahead_of_the_channel_gets_nothing_twice(
-    site: Site, study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The channel of others may lag behind the log by a look."""
-    with site.stream(1, after="0") as others:
-        next(others)
-        monkeypatch.setattr(live, "POLL", 1.0)
-        time.sleep(0.2)  # a look with the old pause
-        tell_some(study, 2)
-        with site.stream(1, after="5") as told:
-            monkeypatch.setattr(live, "POLL", 0.05)
-            wait_for(lambda: next(others).id == 5)
-            tell_some(study, 1)
-            names = []
-            while 7 not in [number for _, number in names]:
-                one = next(told)
-                names.append((one.name, one.id))
-    assert [number for name, number in names if name == "logged"] == [6, 7]
-    assert "reset" not in dict(names)
 
 
 def test_a_log_that_was_put_back_is_read_again(site: Site, study: Study, tmp_path: Path) -> None:
