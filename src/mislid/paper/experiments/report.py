@@ -6,14 +6,13 @@ import csv
 import io
 import json
 import math
-import platform
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mislid.io import write_whole
 from mislid.paper.experiments.runner import LEVEL, Outcome, Result, Statistics, compare
 from mislid.plotting.runs import height_of, plot_runs
-from mislid.plotting.theme import GREY, new_figure, require_matplotlib
+from mislid.plotting.theme import GREY, drawing, new_figure, save
 from mislid.simulation.replicate import Row
 
 if TYPE_CHECKING:
@@ -63,24 +62,22 @@ def write_report(result: Result) -> None:
     }
     for name, text in texts.items():
         write_whole(result.folder / name, text.encode())
-    save_figure(result)
+    with drawing():
+        figure = draw_result(result)
+    for ending in ("png", "svg"):
+        save(figure, result.folder / f"figure.{ending}")
 
 
 def settings_of(result: Result) -> dict[str, Any]:
-    """The settings of the runs: seed, versions, and for every method its options and instance."""
-    common = {"versions", "python", "seed"}
-    cases: dict[str, dict[str, Any]] = {}
-    for outcome in result.outcomes:
-        own = {key: value for key, value in outcome.settings.items() if key not in common}
-        cases.setdefault(outcome.case.name, {})[outcome.method.label] = own
+    """The settings of the runs by case and method."""
+    cases = result.experiment.cases
     return {
         "experiment": result.experiment.name,
         "instances": "published" if result.exact else "drawn by the recipe",
         "seed": result.seed,
-        "delta": result.experiment.delta,
-        "versions": result.outcomes[0].settings["versions"],
-        "python": platform.python_version(),
-        "cases": cases,
+        "cases": {
+            case.name: {one.method.label: one.settings for one in result.of(case)} for case in cases
+        },
     }
 
 
@@ -220,20 +217,6 @@ def rate_interval(wrong: int, runs: int) -> tuple[float, float]:
 
     found = binomtest(wrong, runs).proportion_ci(LEVEL, method="exact")
     return float(found.low), float(found.high)
-
-
-def save_figure(result: Result) -> None:
-    """Save the figure of `draw_result` as figure.png and figure.svg in the experiment's folder."""
-    require_matplotlib("a figure")
-    from matplotlib import rc_context
-
-    figure = draw_result(result)
-    # The same runs give the same bytes.
-    with rc_context({"svg.hashsalt": "mislid"}):
-        for form, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-            content = io.BytesIO()
-            figure.savefig(content, format=form, dpi=110, metadata=metadata)
-            write_whole(result.folder / f"figure.{form}", content.getvalue())
 
 
 def draw_result(result: Result) -> Figure:
