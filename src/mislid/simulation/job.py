@@ -88,9 +88,8 @@ class Job:
         except Exception as problem:
             problem.add_note(f"in run {run} of seed {self.seed}")
             raise
-        seconds = time.thread_time() - start
-        correct = None if outcome.correct is None else bool(outcome.correct)
-        return Row(run, int(outcome.samples), correct, str(outcome.status), round(seconds, 6))
+        seconds = round(time.thread_time() - start, 6)
+        return Row(run, outcome.samples, outcome.correct, outcome.status, seconds)
 
     def warm_up(self) -> None:
         """Check the arguments and compile, so that no run's time includes the compiler's."""
