@@ -124,6 +124,9 @@ class Struct:
     def zeros(cls, sizes: dict[str, int], **given: Any) -> Self:
         """A struct with zeros in all fields that are not given; `sizes` are those of the shapes.
 
+        Structs within it are made in the same way. Arrays without a named shape, and fields that
+        take any struct, must be given.
+
         >>> class Point(Struct):
         ...     steps: int
         ...     at: PerFeature
@@ -134,10 +137,13 @@ class Struct:
         for name, (kind, _) in layout_of(cls)[0].items():
             if name in given:
                 continue
-            if isinstance(kind, ArrayKind) and kind.shape is not None:
-                values[name] = np.zeros([sizes[size] for size in kind.shape], kind.dtype)
-            elif kind in (int, float, bool):
+            if isinstance(kind, ArrayKind):
+                if kind.shape is not None:
+                    values[name] = np.zeros([sizes[size] for size in kind.shape], kind.dtype)
+            elif kind in NUMBERS:
                 values[name] = kind(0)
+            elif kind is not Struct:
+                values[name] = kind.zeros(sizes)
         return cls(**values)
 
     def fields(self) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from mislid._jit.structs import (
     IndexTable,
     Indices,
     Matrix,
+    PerArm,
+    PerFeature,
     Struct,
     Vector,
 )
@@ -216,3 +218,25 @@ def test_filling_takes_over_all_numbers() -> None:
 def test_addresses_do_not_travel(send: Any) -> None:
     with pytest.raises(TypeError, match="a Point holds addresses"):
         send(Point(at=np.zeros(1), visits=0))
+
+
+class Leg(Struct):
+    at: PerFeature
+    visits: int
+    key: np.uint64
+
+
+class Trip(Struct):
+    there: Leg
+    back: Leg
+    arms: PerArm
+    anything: Struct
+
+
+def test_zeros_makes_the_structs_within() -> None:
+    back = Leg.zeros({"d": 3}, visits=7)
+    trip = Trip.zeros({"K": 4, "d": 2}, back=back, anything=Nothing())
+    assert (trip.there.at.tolist(), trip.there.visits, int(trip.there.key)) == ([0.0, 0.0], 0, 0)
+    assert (trip.back is back, trip.arms.shape) == (True, (4,))
+    with pytest.raises(TypeError, match="fields of Trip are missing or unknown: anything"):
+        Trip.zeros({"K": 4, "d": 2})
