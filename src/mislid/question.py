@@ -14,6 +14,10 @@ from mislid._formatting import shown
 from mislid._validation import Vector, as_flag, as_noise, as_number, as_top_m, as_vector, fill
 from mislid.errors import ProblemError
 from mislid.model import Model, as_model
+from mislid.stopping.noise import UNDECLARED
+
+# Sums of values within a range may be outside of it by rounding.
+ROUNDING = 1e-9
 
 
 class NoiseModel(NamedTuple):
@@ -190,6 +194,18 @@ class Question:
         """Number of arms."""
         return self.model.K
 
+    @property
+    def needs_scatter(self) -> bool:
+        """Whether the noise model needs more than counts and sums.
+
+        Examples
+        --------
+        >>> model = Model([[1, 0], [0, 1]], 0.1)
+        >>> [Question(model, 1, noise=noise).needs_scatter for noise in ((0, 1), "bernoulli")]
+        [True, False]
+        """
+        return self.noise_model in (*UNDECLARED, "bounded")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(Question, **self._arguments()), ()
 
@@ -230,3 +246,54 @@ class Question:
             "mean_bound": self.mean_bound,
             "structured": self.structured,
         }
+
+
+def as_scatter(question: Question, times: int, scatter: Any) -> float:
+    """The scatter of measurements that come together."""
+    if scatter is None:
+        if times > 1 and question.needs_scatter:
+            raise ProblemError(
+                f"scatter must be given with times={times} where the noise is "
+                f"{question.noise_model}: the sum of squared distances of the values from their "
+                "mean; or give them one by one"
+            )
+        return 0.0
+    number = as_number(scatter, "scatter", low=0.0, high=np.inf)
+    if times == 1 and number > 0.0:
+        raise ProblemError(f"scatter must be 0 for one value; got {scatter!r}")
+    return number if question.needs_scatter else 0.0
+
+
+def as_all_scatter(question: Question, counts: Vector, scatter: ArrayLike | None) -> Vector:
+    """The scatter (K,) of all arms."""
+    if scatter is None:
+        if question.needs_scatter and counts.any():
+            raise ProblemError(
+                f"scatter must be given where the noise is {question.noise_model}: one number per "
+                "arm, as Engine.scatter has them"
+            )
+        return np.zeros(question.K)
+    found = as_vector(scatter, "scatter", question.K)
+    if (found < 0.0).any():
+        raise ProblemError(f"scatter must be at least 0; got {found.tolist()!r}")
+    return found
+
+
+def refuse_values(question: Question, sums: Vector, counts: Any) -> None:
+    """Refuse sums of so many values that no values of the noise model have."""
+    if question.reward_range is None:
+        return
+    low, high = question.reward_range
+    slack = ROUNDING * (high - low) * counts
+    wrong = (sums < low * counts - slack) | (sums > high * counts + slack)
+    allowed = f"from {low:g} to {high:g}"
+    if question.noise_model == "bernoulli":
+        wrong |= sums != np.floor(sums)
+        allowed = "0 or 1"
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        what = "values" if counts[k] == 1 else f"sums of {int(counts[k])} values"
+        raise ProblemError(
+            f"{what} must be of values that are {allowed}, as the question says; "
+            f"got {float(sums[k])!r}"
+        )

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid.engine import Engine
-from mislid.engine.setup import new_setting
 from mislid.model import Model
 from mislid.question import Question
-from mislid.stopping.state import Setting, State, begin_with, new_state
+from mislid.stopping.state import Setting, State, begin_with, new_setting, new_state
 
 Floats = NDArray[np.float64]
 

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from mislid import Instance, Model, identify
 from mislid.algorithms import Algorithm
 from mislid.algorithms.registry import CompiledSampling, compile_sampling
-from mislid.engine.setup import new_setting
 from mislid.question import Question
 from mislid.stopping.registry import Setup
-from mislid.stopping.state import Setting, State, new_state, take_in
+from mislid.stopping.state import Setting, State, new_setting, new_state, take_in
 from oracles.paper_thresholds import heuristic_threshold
 from oracles.rivals import Choice, Data, best
 

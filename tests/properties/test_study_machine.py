@@ -138,7 +138,7 @@ class Machine(RuleBasedStateMachine):
         first, second = one._session.replay.engine, other._session.replay.engine
         for name in ("counts", "sums", "means", "weights", "estimate", "incumbents"):
             np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
-        assert_same(*(numbers_of(engine.memory().sampler) for engine in (first, second)))
+        assert_same(*(numbers_of(engine.copy()._rules.sampler) for engine in (first, second)))
 
     @invariant()
     def says_what_happened(self) -> None:

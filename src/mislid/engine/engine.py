@@ -6,33 +6,38 @@ import copy
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from mislid._formatting import shown
-from mislid._validation import Vector, as_arm, as_count, as_flag, as_number, as_seed, as_vector
-from mislid.algorithms.registry import as_algorithm, compile_sampling
-from mislid.engine import loop, setup
-from mislid.engine.checks import (
-    as_all_scatter,
-    as_cost,
-    as_scatter,
-    refuse_unfit_rules,
-    refuse_values,
+from mislid._validation import (
+    Vector,
+    as_arm,
+    as_costs,
+    as_count,
+    as_flag,
+    as_number,
+    as_seed,
+    as_vector,
 )
-from mislid.engine.replay import EventBatch, follow, pretend
+from mislid.algorithms.fixed import NoOptions
+from mislid.algorithms.registry import as_algorithm, compile_sampling
+from mislid.engine import loop
+from mislid.engine.replay import EventBatch, follow
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View, blame
 from mislid.errors import ProblemError
-from mislid.question import Question
+from mislid.geometry.spanner import spanner
+from mislid.model import Model
+from mislid.question import Question, as_all_scatter, as_scatter, refuse_values
 from mislid.stopping.noise import UNDECLARED
 from mislid.stopping.pairs_left import forget_pairs
 from mislid.stopping.proof import Proof, begin_anew
 from mislid.stopping.registry import Setup, compile_stopping
-from mislid.stopping.rules import as_stopping_rule
-from mislid.stopping.state import State, begin_with, new_state, take_in
+from mislid.stopping.rules import StoppingRule, as_stopping_rule
+from mislid.stopping.state import State, begin_with, new_setting, new_state, take_in
 
 if TYPE_CHECKING:
     from mislid.algorithms import Algorithm
@@ -40,25 +45,10 @@ if TYPE_CHECKING:
 
 # Beyond so many, a number of measurements is no longer exact.
 MOST_SAMPLES = 1 << 53
-
-
-class Memory(NamedTuple):
-    """The memory of compiled rules besides the data.
-
-    Attributes
-    ----------
-    sampler
-        A copy of the sampling rule's struct.
-    rounds, queued
-        Rounds so far, and measurements that are left of the present one.
-    settled
-        A copy of the pairs that the stopping rule has settled.
-    """
-
-    sampler: Any
-    rounds: int
-    queued: int
-    settled: Any
+# Values of every arm to begin with, where the variance is unknown.
+FIRST_VALUES = 5
+# Values of all arms together, beyond the first of each, where they share an unknown variance.
+FIRST_FREEDOM = 10
 
 
 class Engine:
@@ -110,7 +100,7 @@ class Engine:
     Another engine goes on from these data:
 
     >>> other = Engine(engine.question)
-    >>> other.reset(tried.counts, tried.sums, tried.memory())
+    >>> other.reset(tried.counts, tried.sums, tried)
     >>> other.judge().decided, other.samples, other.settled()
     (False, 36, {(1, 2): 36})
     """
@@ -133,32 +123,42 @@ class Engine:
         # Rules that are written in Python may remember things: each engine has its own.
         self.algorithm: Any = _own(as_algorithm(algorithm), "algorithm")
         self.stopping: Any = as_stopping_rule(_own(stopping, "stopping"))
-        if question.noise_model in UNDECLARED:
-            refuse_unfit_rules(self.algorithm, self.stopping)
-        if hasattr(self.algorithm, "check"):
-            self.algorithm.check(question)
+        self.cost = check_rules(question, self.algorithm, self.stopping, cost)
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
-        self.cost = None if cost is None else as_cost(question, self.algorithm, cost)
         self._verdict = Verdict(False)
         self._pretended: State | None = None
         self._compile(truth, as_seed(seed), every_arm)
 
     def _compile(self, truth: Instance | None, seed: SeedSequence, every_arm: bool | None) -> None:
-        rule, question = self.algorithm, self.question
+        rule, question, patience = self.algorithm, self.question, 0
         if every_arm is None:
             every_arm = bool(getattr(rule, "every_arm", True))
-        setting = setup.new_setting(question, rule, self.stopping.guaranteed, self.cost)
+        setting = new_setting(question, rule, self.stopping.guaranteed, self.cost)
         every = as_flag(every_arm, "every_arm")
-        self._design = setup.first_design(question, setting.basis, every, self.cost)
+        self._design = _first_design(question, setting.basis, every, self.cost)
+        if getattr(rule, "authors", False):  # samples before the first test of published runs
+            patience = max(5 * question.model.d, 10) if self.gamma > 1.0 else len(self._design)
         given = Setup(setting, question, truth)
-        self._sampler = compile_sampling(rule, given)
-        estimates = self._sampler is None or self._sampler.estimates
+        sampling = self._sampler = compile_sampling(rule, given)
+        estimates = sampling is None or sampling.estimates
         stopping = compile_stopping(self.stopping, given._replace(estimates=estimates))
         self._judge = stopping.judge
-        patience = 0
-        if getattr(rule, "authors", False):
-            patience = setup.patience(len(self._design), question.model.d, self.gamma)
-        self._rules = setup.new_rules(setting, self._sampler, stopping, self.gamma, patience, seed)
+        own = None if sampling is None else sampling.own_test
+        decisions = SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
+        self._rules = loop.Rules(
+            setting=setting,
+            state=new_state(setting, sampling is not None and sampling.plays, stopping.left),
+            sampler=NoOptions() if sampling is None else sampling.struct,
+            propose=0 if sampling is None else sampling.propose.address,
+            own_test=0 if own is None else own.address,
+            estimates=estimates,
+            phased=sampling is not None and sampling.left is not None,
+            stopping=stopping.struct,
+            judge=stopping.judge.address,
+            gamma=self.gamma,
+            patience=patience,
+            key=np.uint64(decisions.generate_state(1, np.uint64)[0]),
+        )
 
     @property
     def _state(self) -> State:
@@ -245,11 +245,6 @@ class Engine:
         return self._state.tests
 
     @property
-    def last_test(self) -> int:
-        """Number of samples at the last of them."""
-        return self._state.last_test
-
-    @property
     def unsolved(self) -> int:
         """How often a search could not certify what it found."""
         return self._state.stalls
@@ -331,20 +326,22 @@ class Engine:
             If the position is negative or not whole, or a rule written in Python gives no arm.
         """
         where = self.samples if position is None else as_count(position, "position", 0)
-        if self._sampler is None:
-            view = self.view(where)
-            try:
-                arm = self.algorithm.propose(view)
-            except Exception as problem:
-                blame(problem, f"{type(self.algorithm).__name__}.propose")
-                raise
-            if not self._is_arm(arm):
-                raise ProblemError(
-                    f"{type(self.algorithm).__name__}.propose must return an arm, "
-                    f"0 to {self.question.K - 1}; got {arm!r}"
-                )
-            return int(arm)
-        return int(loop.next_arm(self._rules, self._state, where))
+        return self._propose(where)
+
+    def _propose(self, position: int) -> int:
+        if self._sampler is not None:
+            return int(loop.propose(self._rules, self._state, position))
+        view, name = self.view(position), type(self.algorithm).__name__
+        try:
+            arm = self.algorithm.propose(view)
+        except Exception as problem:
+            blame(problem, f"{name}.propose")
+            raise
+        if not self._is_arm(arm):
+            raise ProblemError(
+                f"{name}.propose must return an arm, 0 to {self.question.K - 1}; got {arm!r}"
+            )
+        return int(arm)
 
     def phase_left(self, waiting: Sequence[int] = ()) -> int | None:
         """How many measurements are left of what a rule plans as a whole, such as a phase of RAGE.
@@ -539,7 +536,7 @@ class Engine:
         self,
         counts: ArrayLike,
         sums: ArrayLike,
-        memory: Memory | None = None,
+        memory: Engine | None = None,
         *,
         scatter: ArrayLike | None = None,
     ) -> None:
@@ -550,8 +547,8 @@ class Engine:
         counts, sums
             Number of measurements of every arm, and sums of their values (K,).
         memory
-            The memory of the rules, from `memory`; None leaves the sampling rule as it is, and
-            settles pairs by these measurements alone.
+            An engine whose compiled rules are taken over with what they remember besides the data;
+            None leaves the sampling rule as it is, and settles pairs by these measurements alone.
         scatter
             As the attribute of that name (K,); needed where the noise is unknown or bounded.
 
@@ -563,23 +560,24 @@ class Engine:
             is needed, or `memory` is of other rules. The engine then stays as it was.
         """
         rules, state = self._rules, self._state
-        if memory is not None and not (
-            type(memory.sampler) is type(rules.sampler)
-            and rules.sampler.is_like(memory.sampler)
-            and state.left.is_like(memory.settled)
+        known = None if memory is None else memory._rules
+        if known is not None and not (
+            type(known.sampler) is type(rules.sampler)
+            and rules.sampler.is_like(known.sampler)
+            and state.left.is_like(known.state.left)
         ):
             raise ProblemError(
-                f"memory must come from an engine with the same algorithm and sizes; got {memory!r}"
+                f"memory must be an engine with the same algorithm and sizes; got {memory!r}"
             )
         begin_with(rules.setting, state, *self._as_data(counts, sums, scatter))
         forget_pairs(state.left)
         if isinstance(rules.stopping, Proof):
             begin_anew(rules.stopping)
         self._verdict = Verdict(False)
-        if memory is not None:
-            rules.sampler.fill(memory.sampler)
-            state.rounds, state.queued = memory.rounds, memory.queued
-            state.left.fill(memory.settled)
+        if known is not None:
+            rules.sampler.fill(known.sampler)
+            state.rounds, state.queued = known.state.rounds, known.state.queued
+            state.left.fill(known.state.left)
 
     def _as_data(
         self, counts: ArrayLike, sums: ArrayLike, scatter: ArrayLike | None
@@ -620,17 +618,6 @@ class Engine:
             if i not in self._state.incumbents
         }
 
-    def memory(self) -> Memory:
-        """The memory of the rules, for `reset`.
-
-        Returns
-        -------
-        Memory
-            A copy. What a rule written in Python remembers is in its own attributes instead.
-        """
-        sampler, state = self._rules.sampler, self._state
-        return Memory(sampler.copy(), state.rounds, state.queued, state.left.copy())
-
     def copy(self) -> Engine:
         """An independent engine in the same state.
 
@@ -653,20 +640,14 @@ class Engine:
             self._pretended = new_state(self._rules.setting, plays, state.left)
         return self._pretended
 
-    def _pretending(self, waiting: Sequence[int]) -> Engine:
+    def _pretending(self, waiting: Sequence[int] | NDArray[np.int64]) -> Engine:
         """An engine with a separate state that shares the memory of the rules.
 
         Trials of the arms `waiting` are in it as if they had returned the estimate.
         """
-        other = copy.copy(self)
-        if self._sampler is None:
-            other._rules, estimate = self._rules.replace(state=self._state.copy()), self.estimate
-            for arm in waiting:
-                other._pretend(arm, estimate[arm])
-            return other
-        pretended = self._for_pretending()
+        other, pretended = copy.copy(self), self._for_pretending()
         arms = np.array(waiting, dtype=np.int64)
-        pretend(self._rules.setting, self._state, pretended, arms)
+        loop.pretend(self._rules.setting, self._state, pretended, arms)
         other._rules = self._rules.replace(state=pretended)
         return other
 
@@ -761,6 +742,62 @@ class Engine:
         (None, [0, 2], 3)
         """
         return follow(self, batch, successor)
+
+
+def check_rules(
+    question: Question, algorithm: Any, stopping: StoppingRule, cost: ArrayLike | None
+) -> Vector | None:
+    """Refuse rules that are not made for a question; the costs (K,), divided by the least one.
+
+    Costs are infinite where nothing can be measured.
+    """
+    if question.noise_model in UNDECLARED:
+        if stopping.name != "guaranteed":
+            raise ProblemError(
+                "stopping must be 'guaranteed' where the noise is unknown, or the noise be "
+                f"declared; got {stopping.name!r}"
+            )
+        if getattr(algorithm, "needs_noise", False):
+            rule = getattr(algorithm, "algorithm", algorithm)
+            raise ProblemError(
+                f"algorithm must not be {type(rule).__name__} where the noise is unknown: its "
+                "regression needs the standard deviation"
+            )
+    if hasattr(algorithm, "check"):
+        algorithm.check(question)
+    if cost is None:
+        return None
+    given = as_costs(cost, question.K, allow_inf=True)
+    finite = given[np.isfinite(given)]
+    if not finite.size:
+        raise ProblemError("cost must be finite for an arm: nothing else can be measured")
+    if np.any(finite != finite[0]) and not getattr(algorithm, "reads_costs", False):
+        raise ProblemError(
+            "cost must be the same for all arms with an algorithm that does not look at it; got "
+            f"{float(finite.min()):g} to {float(finite.max()):g} and "
+            f"{getattr(algorithm, 'name', type(algorithm).__name__)!r}. 'mislid' does"
+        )
+    return given / finite.min()
+
+
+def _first_design(
+    question: Question, basis: NDArray[np.int64], every_arm: bool, price: Vector | None
+) -> NDArray[np.int64]:
+    """The arms (n,) to measure first: all or a basis, several times where variances are unknown."""
+    can = np.arange(question.K, dtype=np.int64)
+    if price is not None:
+        can = can[np.isfinite(price)]
+        if not np.isin(basis, can).all():  # some of the basis cannot be measured
+            able = Model(question.model.features[can], math.inf)
+            others = can[spanner(able)] if can.size > 1 else can
+            basis = np.unique(np.concatenate([basis[np.isin(basis, can)], others]))
+    design = can if every_arm else basis
+    if question.noise_model == "unknown":
+        # Variances are to be estimated, and pairs proved by their own two arms.
+        return np.tile(can, FIRST_VALUES)
+    if question.noise_model == "unknown-equal":
+        return np.tile(design, 1 + math.ceil(FIRST_FREEDOM / len(design)))
+    return design
 
 
 def _own(rule: Any, argument: str) -> Any:

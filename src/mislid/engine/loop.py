@@ -1,15 +1,16 @@
-"""Simulated runs, compiled from the first measurement to the answer.
+"""Compiled steps of an engine: a simulated run, and the events of a study.
 
-Rules and sources of rewards are kernels that are called through their addresses: one compiled loop
-serves all of them.
+Rules and sources of rewards are kernels that are called through their addresses: the same compiled
+steps serve all of them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mislid._jit import Indices, Matrix, Struct, Vector, for_python, inner, kernel, linked
+from mislid._jit import Indices, Matrix, Struct, Vector, inner, kernel, linked
 from mislid.algorithms._draws import uniform
+from mislid.geometry.linalg import copy
 from mislid.stopping.state import Setting, State, observe
 
 RUNNING, STOPPED, EXHAUSTED = range(3)
@@ -50,7 +51,7 @@ def _judge(setting: Setting, stopping: Struct, state: State, testing: bool) -> b
 _call_propose, _call_own_test, _call_judge = linked(_propose), linked(_own_test), linked(_judge)
 
 
-@inner
+@kernel
 def propose(rules: Rules, state: State, position: int) -> int:
     """The arm to measure next, by the random number at this position."""
     number = uniform(rules.key, position)
@@ -63,9 +64,6 @@ def propose(rules: Rules, state: State, position: int) -> int:
         if price[k] < np.inf and (best < 0 or state.counts[k] < state.counts[best]):
             best = k
     return best
-
-
-next_arm = for_python(propose)
 
 
 @inner
@@ -163,3 +161,73 @@ def advance(
         observe(setting, state, arm, _call_draw(source.draw, source, arm, generator))
         if own and not planned and _call_own_test(rules.own_test, setting, rules.sampler, state):
             return STOPPED
+
+
+@kernel
+def tell(rules: Rules, design: Indices, arms: Indices, values: Vector) -> bool:
+    """Take in measurements and judge; whether the rules decide.
+
+    Not before the first design is measured, nor between the pulls of one round, as in a simulation.
+    """
+    state = rules.state
+    for a in range(arms.shape[0]):
+        observe(rules.setting, state, arms[a], values[a])
+    for a in range(design.shape[0]):
+        if state.counts[design[a]] == 0.0:
+            return False
+    return state.queued == 0 and judge(rules)
+
+
+@kernel
+def pretend(setting: Setting, state: State, pretended: State, waiting: Indices) -> None:
+    """The data and estimates, and open trials as if they had returned the estimate.
+
+    Searches keep their own workspaces.
+    """
+    pretended.samples, pretended.judged = state.samples, state.judged
+    pretended.tests, pretended.last_test = state.tests, state.last_test
+    pretended.searched, pretended.answered = state.searched, state.answered
+    pretended.aim, pretended.rounds = state.aim, state.rounds
+    pretended.queued, pretended.stalls = state.queued, state.stalls
+    pretended.statistic, pretended.threshold = state.statistic, state.threshold
+    pretended.challenger, pretended.incumbent = state.challenger, state.incumbent
+    pretended.doubt_challenger = state.doubt_challenger
+    pretended.doubt_incumbent = state.doubt_incumbent
+    pretended.lagging_challenger = state.lagging_challenger
+    pretended.lagging_incumbent = state.lagging_incumbent
+    pretended.linear_challenger = state.linear_challenger
+    pretended.linear_incumbent = state.linear_incumbent
+    copy(state.counts, pretended.counts)
+    copy(state.sums, pretended.sums)
+    copy(state.lost, pretended.lost)
+    copy(state.scatter, pretended.scatter)
+    copy(state.weights, pretended.weights)
+    copy(state.means, pretended.means)
+    copy(state.projected, pretended.projected)
+    copy(state.doubt, pretended.doubt)
+    for b in range(state.incumbents.shape[0]):
+        pretended.incumbents[b] = state.incumbents[b]
+    pretended.waiting = waiting.shape[0]
+    for a in range(waiting.shape[0]):
+        observe(setting, pretended, waiting[a], state.projected[waiting[a]])
+
+
+@kernel
+def choose(rules: Rules, pretended: State, waiting: Indices, trial: int, chosen: Indices) -> None:
+    """Fill in the arms of new trials from this id on, as if open ones had returned the estimate.
+
+    At least one trial is open; their arms are `waiting`.
+    """
+    setting, state = rules.setting, rules.state
+    # A rule that needs no estimate has none before the first test.
+    if state.judged == 0:
+        estimate(rules, state)
+    pretend(setting, state, pretended, waiting)
+    for c in range(chosen.shape[0]):
+        if pretended.queued == 0:
+            estimate(rules, pretended)
+        chosen[c] = propose(rules, pretended, trial + c)
+        observe(setting, pretended, chosen[c], state.projected[chosen[c]])
+        pretended.waiting += 1
+    state.rounds, state.queued = pretended.rounds, pretended.queued
+    state.stalls = pretended.stalls

@@ -27,7 +27,6 @@ from numpy.random import Generator, SeedSequence, default_rng
 from mislid._formatting import roughly
 from mislid._validation import Vector, as_count
 from mislid.engine import Engine, Verdict
-from mislid.engine.engine import Memory
 from mislid.study.assumption_tests import is_refuted
 from mislid.study.replay import new_engine
 from mislid.study.results import Label, PlainRecord
@@ -285,8 +284,8 @@ def likely_deviations(settings: Settings, engine: Engine) -> Vector:
 class Forward:
     """An engine for one question that begins with given data again and again.
 
-    `data` is an engine with the measurements, and `waiting` has the arms of open trials. Without a
-    memory it is as if a new study had been given the data as its history.
+    `data` is an engine with the measurements, and `waiting` has the arms of open trials. With a new
+    engine it is as if a new study had been given the data as its history.
     """
 
     def __init__(
@@ -295,22 +294,22 @@ class Forward:
         engine: Engine,
         data: Engine,
         waiting: Sequence[int],
-        memory: Memory | None = None,
     ) -> None:
         self._first = self._engine = engine
         self.counts, self._sums = data.counts.astype(np.float64), data.sums
         self._means, self._scatter = data.means, data.scatter
         self._settings, self._waiting = settings, waiting
         self._noise = likely_deviations(settings, data)
-        self._memory = memory or engine.memory()
+        self._memory = engine.copy()
 
     @classmethod
     def of(cls, overview: Overview, settings: Settings) -> Forward:
         """The rules for a question; those of the study's own remember what they have learned."""
         data = overview.engine
         if overview.has_rules and settings == overview.settings:
-            return cls(settings, data.copy(), data, overview.waiting, data.memory())
-        engine = new_engine(settings, overview.candidates, *overview.rules)
+            engine = data.copy()
+        else:
+            engine = new_engine(settings, overview.candidates, *overview.rules)
         return cls(settings, engine, data, overview.waiting)
 
     @property

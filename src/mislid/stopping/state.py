@@ -6,20 +6,28 @@ over squared noise, so that everything downstream is free of units.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from mislid._jit import ArmOrder, Indices, Matrix, PerArm, Struct, Vector, for_python, inner
+from mislid.geometry.coordinates import coordinates
 from mislid.geometry.linalg import copy
 from mislid.geometry.order import list_top
 from mislid.geometry.search import SearchSpace, search_space
+from mislid.stopping.noise import NOISE_MODELS
 from mislid.stopping.pairs_left import PairsLeft, new_pairs_left
+
+if TYPE_CHECKING:
+    from mislid.question import Question
 
 # What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
 NOTHING, TWO_ARMS, LINEAR, ALL_ARMS = range(4)
 # What is known of the noise, as in `mislid.stopping.noise.NOISE_MODELS`.
 KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL = range(5)
+# In the published runs every arm counts as measured so often at the start, and the tube is wider by
+# so much at noise 1.
+PHANTOM, WIDENING = 1e-10, 1e-5
 # Numbers of a state that are 0 as long as it has no past.
 _PAST = (
     *("waiting", "tests", "last_test", "judged", "searched", "answered", "rounds", "queued"),
@@ -162,6 +170,38 @@ def take_best(state: State, scores: PerArm) -> None:
 
 
 take_in = for_python(observe_sum)
+
+
+def new_setting(
+    question: Question, algorithm: Any, proven: bool = False, price: Vector | None = None
+) -> Setting:
+    """The question as kernels read it; a price (K,) is infinite where nothing can be measured.
+
+    Phantom measurements of the published runs have no place where something is to be proven.
+    """
+    model, at = question.model, coordinates(question.model)
+    authors = bool(getattr(algorithm, "authors", False))
+    low, high = question.reward_range or (0.0, 1.0)
+    return Setting(
+        X=np.array(at.matrix, order="C"),
+        basis=np.array(at.basis, dtype=np.int64),
+        eps=model.misspecification,
+        variance=question.noise**2,
+        noise_model=NOISE_MODELS.index(question.noise_model),
+        low=low,
+        width=high - low,
+        m=question.m,
+        tol=question.tolerance,
+        delta=question.delta,
+        largest_norm=float(np.max(np.linalg.norm(model.features, axis=1))),
+        mean_bound=question.mean_bound,
+        phantom=PHANTOM if authors and not proven else 0.0,
+        widening=WIDENING * float(np.max(question.noise)) if authors else 0.0,
+        responds=bool(getattr(algorithm, "responds", False)),
+        structured=question.structured,
+        price=np.ones(model.K) if price is None else price,
+        priced=price is not None and bool(np.any(price != price[0])),
+    )
 
 
 def new_state(setting: Setting, plays: bool = True, left: PairsLeft | None = None) -> State:

@@ -25,7 +25,6 @@ from mislid._validation import (
 from mislid.errors import ProblemError
 from mislid.io import as_plain
 from mislid.question import NoiseModel, Question, parse_noise
-from mislid.stopping.noise import UNDECLARED
 from mislid.study.candidates import Candidates, refuse_difference, refuse_other_candidates
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
@@ -466,16 +465,10 @@ def _check_rules(
     algorithm: Any, stopping: Any, question: Question, cost: tuple[float, ...] | None
 ) -> None:
     from mislid.algorithms import as_algorithm
-    from mislid.engine.checks import as_cost, refuse_unfit_rules
+    from mislid.engine.engine import check_rules
     from mislid.stopping.rules import as_stopping_rule
 
-    rule = as_algorithm(algorithm)
-    if hasattr(rule, "check"):
-        rule.check(question)
-    if cost is not None:
-        as_cost(question, rule, np.array(cost))
-    if question.noise_model in UNDECLARED:
-        refuse_unfit_rules(rule, as_stopping_rule(stopping))
+    check_rules(question, as_algorithm(algorithm), as_stopping_rule(stopping), cost)
 
 
 def refuse_others(

@@ -31,7 +31,7 @@ def test_decides_like_the_plain_rule(rng: Generator, shape: Shape) -> None:
         t, counts = engine.samples + 1, engine.counts
         if t in (2, 4, 8, 16, 32, 64):
             # Ties of alternatives on the way make plans differ in the last digits of their steps.
-            plan = engine.memory().sampler.plan
+            plan = engine.copy()._rules.sampler.plan
         sums += plan
         if lazy_is_forced(spanned, engine.weights, unit, t):
             assert arm == arms[turn]
@@ -39,7 +39,7 @@ def test_decides_like_the_plain_rule(rng: Generator, shape: Shape) -> None:
         else:
             behind = sums - counts
             assert behind[arm] >= behind.max() - 1e-9
-        assert_allclose(engine.memory().sampler.plan, plan)
+        assert_allclose(engine.copy()._rules.sampler.plan, plan)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_plans_are_as_good_as_the_plain_ones(rng: Generator, shape: Shape) -> No
     engine.reset(counts, counts * run.instance.means)
     engine.judge(test=False)
     engine.propose()
-    known, plan = run.known(), engine.memory().sampler.plan
+    known, plan = run.known(), engine.copy()._rules.sampler.plan
     expected = lazy_plan(known, np.full(K, 1 / K))
     costs = [min(one.cost for one in alternatives(known, w)) for w in (plan, expected)]
     assert_allclose(costs[0], costs[1], rtol=0.02)

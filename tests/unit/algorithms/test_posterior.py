@@ -18,4 +18,4 @@ def test_decides_like_the_plain_rule(rng: Generator, shape: Shape, draws: int) -
         assert arm == drawn_arm(learner.play(), number)
         shift = alternative(data, int(number * 2.0**53), 0, draws) - data.known.estimate
         learner.learn(0.5 * (shift / run.instance.noise) ** 2)
-        assert_allclose(run.engine.memory().sampler.cumulative[0], learner.total, rtol=1e-6)
+        assert_allclose(run.engine.copy()._rules.sampler.cumulative[0], learner.total, rtol=1e-6)

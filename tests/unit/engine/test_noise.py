@@ -99,6 +99,6 @@ def test_copies_and_memories_keep_what_is_settled(question: Question) -> None:
     engine.reset([90] * 4, [0.0, 90.0, 180.0, 270.0], scatter=[90.0] * 4)
     assert engine.judge(test=True).decided
     again = Engine(question)
-    again.reset(engine.counts, engine.sums, engine.memory(), scatter=engine.scatter)
+    again.reset(engine.counts, engine.sums, engine, scatter=engine.scatter)
     again.judge(test=False)
     assert again.settled() == engine.settled() == engine.copy().settled()

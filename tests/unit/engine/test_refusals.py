@@ -30,9 +30,6 @@ def test_scripts_with_more_arms_than_values_are_refused():
         with pytest.raises(ProblemError, match="one value for each arm; got"):
             script.tell(arms, values)
     assert [step.arms for step in script] == [(2,)]
-    script.values.append(0.5)
-    with pytest.raises(ProblemError, match="one for each arm"):
-        Engine(QUESTION).follow(script)
 
 
 def test_open_trials_of_impossible_arms_are_refused():
@@ -69,8 +66,8 @@ def test_memory_of_another_engine_changes_nothing():
     engine = Engine(QUESTION)
     engine.observe(0, 0.1)
     wider = mislid.Question(mislid.Model(np.eye(5), 0.1), 1)
-    for memory in (Engine(QUESTION, "lucb").memory(), Engine(wider).memory()):
-        with pytest.raises(ProblemError, match="memory must come from"):
+    for memory in (Engine(QUESTION, "lucb"), Engine(wider)):
+        with pytest.raises(ProblemError, match="memory must be an engine"):
             engine.reset([9, 9, 9], [1, 1, 1], memory)
     assert engine.samples == 1
 
@@ -87,7 +84,7 @@ def test_a_step_that_is_refused_leaves_nothing_behind() -> None:
     with pytest.raises(ValueError, match="could not convert"):
         script.tell([0, 1], (float(text) for text in ("0.5", "n/a")))
     script.tell([0, 1], [Fraction(1, 2), Decimal("0.7")])
-    assert len(script.arms) == len(script.values) == 2
+    assert len(list(script)) == 1
     engine = Engine(QUESTION)
     engine.follow(script)
     assert engine.sums.tolist() == [0.5, 0.7, 0.0]

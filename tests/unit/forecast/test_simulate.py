@@ -62,7 +62,7 @@ class TestProgress:
         ]
         assert watched.events()[: len(log)] == log
         assert_same(
-            *(numbers_of(one._session.replay.engine.memory().sampler) for one in (watched, alone))
+            *(numbers_of(one._session.replay.engine._rules.sampler) for one in (watched, alone))
         )
 
     def test_after_the_decision(self) -> None:

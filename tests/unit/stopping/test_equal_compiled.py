@@ -7,13 +7,12 @@ import math
 import numpy as np
 
 from mislid import Model
-from mislid.engine.compiled import _families, _spread
-from mislid.engine.setup import new_setting
 from mislid.question import Question
 from mislid.stopping.equal import hold_for_every_noise, take_noise
 from mislid.stopping.evidence import by_features, by_two_arms, families_of
+from mislid.stopping.registry import _families, _spread
 from mislid.stopping.spread import Spread
-from mislid.stopping.state import ALL_ARMS, LINEAR, TWO_ARMS, begin_with, new_state
+from mislid.stopping.state import ALL_ARMS, LINEAR, TWO_ARMS, begin_with, new_setting, new_state
 
 X = np.vstack([np.eye(2), np.random.default_rng(0).uniform(-1, 1, size=(4, 2))])
 QUESTION = Question(Model(X, misspecification=0.1), 2, noise="unknown-equal")

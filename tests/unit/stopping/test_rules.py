@@ -78,4 +78,4 @@ def test_tests_follow_a_geometric_grid() -> None:
             before = engine.tests
             engine.judge()
             assert (engine.tests > before) == (t in {10, 16, 25, 38, 58, 88})
-    assert engine.last_test == 88
+    assert engine._state.last_test == 88

@@ -141,7 +141,7 @@ def test_a_batch_that_failed_leaves_no_trace(stopping: str) -> None:
     engine, untouched = study._session.replay.engine, replayed(other).engine
     for trial in range(20):
         assert proposal(engine, trial) == proposal(untouched, trial)
-        gains = (one.memory().sampler.gains for one in (engine, untouched))
+        gains = (one.copy()._rules.sampler.gains for one in (engine, untouched))
         np.testing.assert_array_equal(*gains)
 
 
