@@ -15,8 +15,9 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(TEST
 REAL = ("-m", "mislid")
 FAKED = """
 import sys
-from helpers import fake_runs
-sys.modules["mislid.simulation.identify"] = fake_runs
+from helpers.fake_runs import FakeJob
+from mislid.simulation import replicate
+replicate.Job = FakeJob
 from mislid.cli import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mislid.errors import ProblemError
-from mislid.simulation.job import Job
+from mislid.simulation.replicate import Job
 
 
 @dataclass(frozen=True)
@@ -15,9 +15,6 @@ class FakeIdentification:
     samples: int
     correct: bool | None
     status: str
-
-
-Identification = Evidence = Progress = FakeIdentification
 
 
 def identify(

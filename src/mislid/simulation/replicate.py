@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
+import threading
+import time
+import uuid
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from dataclasses import dataclass, field
+from itertools import islice
+from pickle import PicklingError
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mislid._formatting import as_frame, require_pandas
 from mislid._validation import LARGEST_SEED, as_count, as_flag, as_top_m
-from mislid.errors import Interrupted, MissingPackageError, ProblemError
+from mislid.errors import Interrupted, MislidError, MissingPackageError, ProblemError
 from mislid.model import Instance
 from mislid.simulation.environments import as_instance
-from mislid.simulation.executors import as_executor, finished_rows
-from mislid.simulation.job import INTERRUPTED, Job, Row, open_ledger
-
-# Their rows are kept in memory.
-MOST_RUNS = 10**7
+from mislid.simulation.identify import INTERRUPTED, Identification, identify
+from mislid.simulation.ledger import Row, open_ledger, settings_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = ["Row", "Summary", "replicate", "replicate_rows", "replicate_settings", "summarise"]
+
+# Their rows are kept in memory.
+MOST_RUNS = 10**7
+MOST_JOBS = 1000
+# Runs submitted at a time: more than there are workers, few enough to cancel on Ctrl-C.
+IN_FLIGHT = 1000
+# Idle processes end after so many seconds.
+IDLE = 20
 
 ShowProgress = bool | Callable[[int, int], object] | None
 
@@ -122,13 +136,13 @@ def replicate_rows(
     **options: Any,
 ) -> list[Row]:
     """The rows of `replicate`, in order, without pandas."""
-    job = _as_job(instance, m, seed, options)
-    runs = as_count(runs, "runs", 1, MOST_RUNS)
-    chosen = as_executor(jobs, client, executor)
+    settings = replicate_settings(instance, m, runs=runs, seed=seed, **options)
+    job = Job(instance, m, seed, options)
+    chosen = _as_executor(jobs, client, executor)
     with contextlib.ExitStack() as stack:
         ledger = None
         if output is not None:
-            ledger = stack.enter_context(open_ledger(output, job.settings(runs)))
+            ledger = stack.enter_context(open_ledger(output, settings))
         found = {} if ledger is None else ledger.rows
         missing = [run for run in range(runs) if run not in found] if found else range(runs)
         try:
@@ -136,7 +150,7 @@ def replicate_rows(
                 job.warm_up()
             tell = stack.enter_context(_reporter(progress, len(found), runs))
             # Whatever ends the loop cancels what was submitted.
-            rows = finished_rows(job, missing, chosen, kill=jobs > 1)
+            rows = _finished_rows(job, missing, chosen, kill=jobs > 1)
             stack.enter_context(contextlib.closing(rows))
             for row in rows:
                 if row.status == INTERRUPTED:
@@ -165,14 +179,152 @@ def replicate_settings(
     >>> settings["K"], settings["runs"], settings["options"]
     (3, 3, {'delta': 0.1})
     """
-    return _as_job(instance, m, seed, options).settings(as_count(runs, "runs", 1, MOST_RUNS))
-
-
-def _as_job(instance: Instance, m: int, seed: int, options: dict[str, Any]) -> Job:
     as_instance(instance)
     if not options.keys().isdisjoint({"callback", "every"}):
         raise ProblemError("callback and every are for one run of identify; many have progress")
-    return Job(instance, as_top_m(m, instance.K), as_count(seed, "seed", 0, LARGEST_SEED), options)
+    m, seed = as_top_m(m, instance.K), as_count(seed, "seed", 0, LARGEST_SEED)
+    return settings_of(instance, m, as_count(runs, "runs", 1, MOST_RUNS), seed, options)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all runs of a replication share; each is a function of this and its number alone."""
+
+    instance: Instance
+    m: int
+    seed: int
+    options: dict[str, Any]
+    # Identifies the job in worker processes.
+    name: str = field(default_factory=lambda: uuid.uuid4().hex, compare=False)
+
+    def outcome(self, run: int, **changes: Any) -> Identification:
+        """Identify once, with the random numbers of this run."""
+        seed = np.random.SeedSequence(self.seed, spawn_key=(run,))
+        return identify(self.instance, self.m, seed=seed, **{**self.options, **changes})
+
+    def row(self, run: int) -> Row:
+        """Identify once, as a row."""
+        start = time.thread_time()
+        try:
+            outcome = self.outcome(run)
+        except Exception as problem:
+            problem.add_note(f"in run {run} of seed {self.seed}")
+            raise
+        seconds = round(time.thread_time() - start, 6)
+        return Row(run, outcome.samples, outcome.correct, outcome.status, seconds)
+
+    def warm_up(self) -> None:
+        """Check the arguments and compile, so that no run's time includes the compiler's."""
+        if self.outcome(0, max_samples=self.instance.K).status == INTERRUPTED:
+            raise KeyboardInterrupt
+
+
+# The jobs that this process has warmed up for.
+_warm: set[str] = set()
+
+
+def _measure(job: Job, run: int) -> Row:
+    """`Job.row` in a worker, which warms up once for every job."""
+    if job.name not in _warm:
+        job.warm_up()
+        _warm.add(job.name)
+    return job.row(run)
+
+
+def _as_executor(jobs: int, client: Any, executor: Executor | None) -> Executor | None:
+    """The executor that does the runs; None for this process."""
+    jobs = as_count(jobs, "jobs", 1, MOST_JOBS)
+    given = [f"jobs={jobs}"] * (jobs > 1) + ["client"] * (client is not None)
+    given += ["executor"] * (executor is not None)
+    if len(given) > 1:
+        raise ProblemError(
+            f"only one of jobs, client and executor may be given; got {' and '.join(given)}"
+        )
+    if client is not None:
+        if not hasattr(client, "get_executor"):
+            raise ProblemError(f"client must be a distributed.Client; got {type(client).__name__}")
+        executor = client.get_executor(pure=False)
+    if executor is not None and not isinstance(executor, Executor):
+        raise ProblemError(
+            f"executor must be a concurrent.futures.Executor; got {type(executor).__name__}"
+        )
+    return _processes(jobs) if jobs > 1 else executor
+
+
+def _processes(jobs: int) -> Executor:
+    """Processes of this machine, shared by all replications; idle ones end after a while.
+
+    They need no `if __name__ == "__main__":`.
+    """
+    try:
+        from loky import get_reusable_executor
+    except ImportError:
+        raise MissingPackageError(
+            f"jobs={jobs} needs the package loky (pip install 'mislid[cli]')"
+        ) from None
+    executor: Executor = get_reusable_executor(
+        jobs, timeout=IDLE, initializer=_start_worker, initargs=(os.getpid(),)
+    )
+    return executor
+
+
+def _start_worker(parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if os.name == "posix":
+        threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this worker soon after its parent was killed."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+def _finished_rows(
+    job: Job, runs: Sequence[int], executor: Executor | None, *, kill: bool
+) -> Generator[Row, None, None]:
+    """Rows as they finish; closing the generator cancels the runs that have not begun.
+
+    With `kill` it also ends the processes of those that have.
+    """
+    if executor is None:
+        yield from map(job.row, runs)
+        return
+    left = iter(runs)
+    finished: SimpleQueue[Future[Row]] = SimpleQueue()
+    waiting: set[Future[Row]] = set()
+    try:
+        while True:
+            for run in islice(left, IN_FLIGHT - len(waiting)):
+                future = executor.submit(_measure, job, run)
+                waiting.add(future)
+                future.add_done_callback(finished.put)
+            if not waiting:
+                return
+            future = finished.get()
+            waiting.remove(future)
+            yield future.result()
+    except PicklingError as problem:
+        raise ProblemError(
+            f"options must be values that can be sent to other processes: {_reason(problem)}"
+        ) from problem
+    except (BrokenExecutor, CancelledError) as problem:
+        raise MislidError(
+            "a worker ended before its run did, perhaps for lack of memory, or could not begin: "
+            f"{_reason(problem)}"
+        ) from problem
+    finally:
+        if waiting and kill:
+            executor.shutdown(kill_workers=True)  # type: ignore[call-arg]  # loky's own
+        for future in waiting:
+            future.cancel()
+
+
+def _reason(problem: BaseException) -> str:
+    """The last line of what a process says of its error."""
+    lines = str(problem.__cause__ or problem).strip(' \n"').splitlines()
+    return lines[-1] if lines else type(problem).__name__
 
 
 @contextlib.contextmanager

@@ -1,9 +1,8 @@
-"""One run of many, and finished runs on disk.
+"""Finished runs and their settings on disk.
 
-A run is a function of the question, the seed and the run's number alone. In a directory,
-settings.json has what rows depend on, and runs.csv gets each row in one write as it finishes: a
-killed replication loses none that had finished, and the same call resumes it. A last line that a
-crash left half-written is dropped.
+In a directory, settings.json has what rows depend on, and runs.csv gets each row in one write as it
+finishes: a killed replication loses none that had finished, and the same call resumes it. A last
+line that a crash left half-written is dropped.
 """
 
 from __future__ import annotations
@@ -12,29 +11,24 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import math
 import os
 import platform
-import time
 import types
-import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import mislid
 from mislid.errors import FileFormatError, ProblemError
-from mislid.io import alone_in, as_path, write_whole
+from mislid.io import alone_in, as_path, as_plain, write_whole
 from mislid.model import Instance
 
-if TYPE_CHECKING:
-    from mislid.simulation.identify import Identification
-
-INTERRUPTED = "interrupted"
+SETTINGS, RUNS = "settings.json", "runs.csv"
+# These may differ when a replication is resumed: more runs, another interpreter.
+_FREE = {"runs", "python"}
 
 
 class Row(NamedTuple):
@@ -60,76 +54,44 @@ class Row(NamedTuple):
     status: str
     seconds: float
 
+    @property
+    def line(self) -> str:
+        """The row as a line of runs.csv.
 
-@dataclass(frozen=True)
-class Job:
-    """What all runs of a replication share: the question, the options and the seed."""
-
-    instance: Instance
-    m: int
-    seed: int
-    options: dict[str, Any] = field(default_factory=dict)
-    # Identifies the job in worker processes.
-    name: str = field(default_factory=lambda: uuid.uuid4().hex, compare=False)
-
-    def outcome(self, run: int, **changes: Any) -> Identification:
-        """Identify once, with the random numbers of this run."""
-        # Imports the compiler, so not before it is needed.
-        from mislid.simulation.identify import identify
-
-        seed = np.random.SeedSequence(self.seed, spawn_key=(run,))
-        return identify(self.instance, self.m, seed=seed, **{**self.options, **changes})
-
-    def row(self, run: int) -> Row:
-        """Identify once, as a row."""
-        start = time.thread_time()
-        try:
-            outcome = self.outcome(run)
-        except Exception as problem:
-            problem.add_note(f"in run {run} of seed {self.seed}")
-            raise
-        seconds = round(time.thread_time() - start, 6)
-        return Row(run, outcome.samples, outcome.correct, outcome.status, seconds)
-
-    def warm_up(self) -> None:
-        """Check the arguments and compile, so that no run's time includes the compiler's."""
-        if self.outcome(0, max_samples=self.instance.K).status == INTERRUPTED:
-            raise KeyboardInterrupt
-
-    def settings(self, runs: int) -> dict[str, Any]:
-        """Everything that rows depend on, with versions, as values of JSON."""
-        instance, model = self.instance, self.instance.model
-        eps = model.misspecification
-        numbers = [model.features, eps, instance.means, instance.noise]
-        found = {
-            "instance": _digest(json.dumps(numbers, default=_plain).encode()),
-            "K": model.K,
-            "d": model.d,
-            "misspecification": eps if math.isfinite(eps) else str(eps),
-            "m": int(self.m),
-            "runs": runs,
-            "seed": self.seed,
-            "options": self.options,
-            "versions": {
-                "mislid": mislid.__version__,
-                "numpy": np.__version__,
-                "numba": version("numba"),
-            },
-            "python": platform.python_version(),
-        }
-        return dict(json.loads(json.dumps(found, default=_plain)))
+        Examples
+        --------
+        >>> Row(3, 120, None, "budget exhausted", 0.25).line
+        '3,120,,budget exhausted,0.25'
+        """
+        return ",".join("" if value is None else str(value) for value in self)
 
 
-_warm = ""
+HEADING = ",".join(Row._fields)
 
 
-def measure(job: Job, run: int) -> Row:
-    """`Job.row` in a worker process, which warms up once for every job."""
-    global _warm  # noqa: PLW0603 - the job that this process has warmed up for
-    if _warm != job.name:
-        job.warm_up()
-        _warm = job.name
-    return job.row(run)
+def settings_of(
+    instance: Instance, m: int, runs: int, seed: int, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Everything that rows depend on, with versions, as values of JSON."""
+    model = instance.model
+    numbers = [model.features, model.misspecification, instance.means, instance.noise]
+    found = {
+        "instance": _digest(json.dumps(numbers, default=_plain).encode()),
+        "K": model.K,
+        "d": model.d,
+        "misspecification": model.misspecification,
+        "m": int(m),
+        "runs": runs,
+        "seed": seed,
+        "options": options,
+        "versions": {
+            "mislid": mislid.__version__,
+            "numpy": np.__version__,
+            "numba": version("numba"),
+        },
+        "python": platform.python_version(),
+    }
+    return dict(as_plain(json.loads(json.dumps(found, default=_plain))))
 
 
 def _digest(content: bytes) -> str:
@@ -159,12 +121,6 @@ def _plain(value: Any) -> Any:
     return kind if " at 0x" in repr(value) else repr(value)
 
 
-SETTINGS, RUNS = "settings.json", "runs.csv"
-HEADING = ",".join(Row._fields)
-# These may differ when a replication is resumed: more runs, another interpreter.
-_FREE = {"runs", "python"}
-
-
 class Ledger:
     """The finished runs of one replication, in a directory."""
 
@@ -176,11 +132,11 @@ class Ledger:
         """Append a row, in one write."""
         self.rows[row.run] = row
         with self._file.open("ab", buffering=0) as file:
-            file.write(f"{_line(row)}\n".encode())
+            file.write(f"{row.line}\n".encode())
 
     def sort(self) -> None:
         """Write all rows in their order."""
-        lines = [HEADING, *(_line(row) for row in sorted(self.rows.values()))]
+        lines = [HEADING, *(row.line for row in sorted(self.rows.values()))]
         write_whole(self._file, ("\n".join(lines) + "\n").encode())
 
 
@@ -230,21 +186,13 @@ def _refuse_others(
 
 def _read_settings(place: Path) -> dict[str, Any]:
     try:
-        found = json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or "options" not in found:
-        raise FileFormatError(f"{str(place)!r} must be the settings of earlier runs; it is not")
+        found: dict[str, Any] = json.loads(place.read_bytes())
+        found["options"]
+    except (OSError, ValueError, RecursionError, TypeError, KeyError):
+        raise FileFormatError(
+            f"{str(place)!r} must be the settings of earlier runs; it is not"
+        ) from None
     return found
-
-
-def _line(row: Row) -> str:
-    """A row as a line of runs.csv.
-
-    >>> _line(Row(3, 120, None, "budget exhausted", 0.25))
-    '3,120,,budget exhausted,0.25'
-    """
-    return ",".join("" if value is None else str(value) for value in row)
 
 
 def _read_rows(place: Path) -> dict[int, Row]:
