@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import mislid
-from mislid._jit.kernels import MESSAGE
+from mislid._jit import MESSAGE
 
 SOURCE = Path(mislid.__file__).parents[1]
 TESTS = Path(__file__).resolve().parents[1]

@@ -1,41 +1,398 @@
-"""Compiled functions and the structs they work on."""
+"""Structs and kernels: records of numbers and arrays, and functions that numba compiles.
 
-from mislid._jit.kernels import (
-    Kernel,
-    for_python,
-    inner,
-    inner_loop,
-    kernel,
-    kernel_loop,
-    linked,
-)
-from mislid._jit.structs import (
-    ArmOrder,
-    IndexTable,
-    Indices,
-    Matrix,
-    PerArm,
-    PerFeature,
-    Square,
-    Struct,
-    Vector,
+A struct is a block of words of 8 bytes, shared by Python and compiled code, which gets its address.
+A number is one word, an array its address and its shape, another struct its address. numba would
+pass a tuple of arrays as seven numbers for each array on every call, which takes long to compile
+and to run.
+
+A `kernel` has one signature, that of its annotations, and is compiled once: Python calls it, other
+kernels call it by its name, or through an address where the target varies (`linked`). An `inner`
+function is compiled into each kernel that uses it: numba would optimise a large one again in every
+caller, so large functions are kernels. numba is imported when the first kernel is called.
+"""
+
+from __future__ import annotations
+
+import copy
+import dis
+import hashlib
+import inspect
+import os
+import typing
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import pairwise
+from numbers import Real
+from pathlib import Path
+from types import ModuleType
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    NoReturn,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
 )
 
-__all__ = [
-    "ArmOrder",
-    "IndexTable",
-    "Indices",
-    "Kernel",
-    "Matrix",
-    "PerArm",
-    "PerFeature",
-    "Square",
-    "Struct",
-    "Vector",
-    "for_python",
-    "inner",
-    "inner_loop",
-    "kernel",
-    "kernel_loop",
-    "linked",
-]
+import numpy as np
+import numpy.typing as npt
+
+# Arrays in C order of numbers or positions, with the number of dimensions.
+Vector = Annotated[npt.NDArray[np.float64], 1]
+Matrix = Annotated[npt.NDArray[np.float64], 2]
+Indices = Annotated[npt.NDArray[np.int64], 1]
+IndexTable = Annotated[npt.NDArray[np.int64], 2]
+# The same with a shape, for `Struct.zeros`.
+PerArm = Annotated[npt.NDArray[np.float64], 1, ("K",)]
+PerFeature = Annotated[npt.NDArray[np.float64], 1, ("d",)]
+Square = Annotated[npt.NDArray[np.float64], 2, ("d", "d")]
+ArmOrder = Annotated[npt.NDArray[np.int64], 1, ("K",)]
+
+NUMBERS = (int, float, bool, np.uint64)
+
+
+class ArrayKind(NamedTuple):
+    """The type of an array field: NumPy's type of its entries, dimensions, names of their sizes."""
+
+    dtype: type
+    ndim: int
+    shape: tuple[str, ...] | None
+
+
+def kind_of(annotation: Any) -> Any:
+    """An `ArrayKind` for an annotated array; any other annotation as it is."""
+    if typing.get_origin(annotation) is not Annotated:
+        return annotation
+    array, ndim, *shape = typing.get_args(annotation)
+    dtype = np.int64 if array == npt.NDArray[np.int64] else np.float64
+    return ArrayKind(dtype, ndim, shape[0] if shape else None)
+
+
+def parameters_of(function: Callable[..., Any]) -> tuple[list[tuple[str, Any]], Any]:
+    """Name and kind of each parameter of an annotated function, and the kind that it returns."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    kinds = [(name, kind_of(hints[name])) for name in inspect.signature(function).parameters]
+    return kinds, kind_of(hints["return"])
+
+
+class _Number:
+    """A number in the words of a struct."""
+
+    def __init__(self, at: int, kind: type) -> None:
+        self.at, self.kind = at, kind
+
+    def __get__(self, struct: Struct | None, owner: type) -> Any:
+        if struct is None:
+            return self
+        words = struct._reals if self.kind is float else struct._words
+        found = words[self.at]
+        return self.kind(found.view(np.uint64) if self.kind is np.uint64 else found)
+
+    def __set__(self, struct: Struct, value: Any) -> None:
+        words = struct._reals if self.kind is float else struct._words
+        words[self.at] = np.uint64(value).view(np.int64) if self.kind is np.uint64 else value
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+class Struct:
+    """A record of numbers, arrays and structs, shared by Python and compiled code.
+
+    A subclass annotates its fields. Numbers can be assigned, arrays and structs only filled.
+
+    >>> class Walk(Struct):
+    ...     steps: int
+    ...     places: Vector  # (n,)
+    >>> walk = Walk(steps=2, places=np.zeros(3))
+    >>> walk.steps += 1
+    >>> walk.steps, walk.places.tolist()
+    (3, [0.0, 0.0, 0.0])
+    """
+
+    _words: npt.NDArray[np.int64]
+    _reals: npt.NDArray[np.float64]
+    _address: int
+
+    def __init__(self, **values: Any) -> None:
+        places, size = layout_of(type(self))
+        if values.keys() != places.keys():
+            odd = ", ".join(sorted(values.keys() ^ places.keys()))
+            raise TypeError(f"fields of {type(self).__name__} are missing or unknown: {odd}")
+        words = np.zeros(max(size, 1), np.int64)
+        # Not through `__setattr__`, which refuses to replace arrays.
+        self.__dict__.update(
+            _words=words, _reals=words.view(np.float64), _address=words.ctypes.data
+        )
+        for name, value in values.items():
+            kind, at = places[name]
+            if kind in NUMBERS:
+                setattr(self, name, value)
+                continue
+            check_argument(name, kind, value)
+            self.__dict__[name] = value
+            if isinstance(value, Struct):
+                words[at] = value._address
+            else:
+                words[at] = value.__array_interface__["data"][0]
+                words[at + 1 : at + 1 + value.ndim] = value.shape
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not isinstance(getattr(type(self), name, None), _Number):
+            raise AttributeError(f"{name} of {type(self).__name__} can be filled, not replaced")
+        object.__setattr__(self, name, value)
+
+    @classmethod
+    def zeros(cls, sizes: dict[str, int], **given: Any) -> Self:
+        """A struct with zeros in all fields that are not given; `sizes` are those of the shapes.
+
+        Structs within it are made in the same way. Arrays without a named shape, and fields that
+        take any struct, must be given.
+
+        >>> class Point(Struct):
+        ...     steps: int
+        ...     at: PerFeature
+        >>> Point.zeros({"d": 2}).at.tolist()
+        [0.0, 0.0]
+        """
+        values = dict(given)
+        for name, (kind, _) in layout_of(cls)[0].items():
+            if name in given:
+                continue
+            if isinstance(kind, ArrayKind):
+                if kind.shape is not None:
+                    values[name] = np.zeros([sizes[size] for size in kind.shape], kind.dtype)
+            elif kind in NUMBERS:
+                values[name] = kind(0)
+            elif kind is not Struct:
+                values[name] = kind.zeros(sizes)
+        return cls(**values)
+
+    def fields(self) -> dict[str, Any]:
+        """The fields by name; arrays and structs are not copied."""
+        return {name: getattr(self, name) for name in layout_of(type(self))[0]}
+
+    def replace(self, **changes: Any) -> Self:
+        """A struct with other values in some fields; the other arrays are shared."""
+        return type(self)(**{**self.fields(), **changes})
+
+    def is_like(self, other: Self) -> bool:
+        """Whether another struct of this class has the same shapes, so that `fill` takes it."""
+        mine, theirs = self.fields(), other.fields()
+        return all(
+            value.is_like(theirs[name])
+            if isinstance(value, Struct)
+            else np.shape(value) == np.shape(theirs[name])
+            for name, value in mine.items()
+        )
+
+    def fill(self, other: Self) -> None:
+        """Copy all numbers and the contents of all arrays of another struct."""
+        for name, value in other.fields().items():
+            if isinstance(value, Struct):
+                getattr(self, name).fill(value)
+            elif isinstance(value, np.ndarray):
+                getattr(self, name)[...] = value
+            else:
+                setattr(self, name, value)
+
+    def copy(self) -> Self:
+        """A struct with copies of all arrays and structs."""
+        return copy.deepcopy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return type(self)(**copy.deepcopy(self.fields(), memo))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} holds addresses and cannot be pickled")
+
+
+_layouts: dict[type[Struct], tuple[dict[str, tuple[Any, int]], int]] = {}
+
+
+def layout_of(struct: type[Struct]) -> tuple[dict[str, tuple[Any, int]], int]:
+    """The kind of each field and its first word, and the number of words.
+
+    Fields of base classes come first. Makes attributes of the numbers.
+    """
+    if struct not in _layouts:
+        hints = typing.get_type_hints(struct, include_extras=True)
+        bases = [base for base in reversed(struct.__mro__) if issubclass(base, Struct)]
+        places, size = {}, 0
+        for name in dict.fromkeys(name for base in bases[1:] for name in base.__annotations__):
+            kind = kind_of(hints[name])
+            places[name] = kind, size
+            if kind in NUMBERS:
+                setattr(struct, name, _Number(size, kind))
+            size += 1 + kind.ndim if isinstance(kind, ArrayKind) else 1
+        _layouts[struct] = places, size
+    return _layouts[struct]
+
+
+def check_argument(name: str, kind: Any, value: Any) -> None:
+    """Refuse an array or a struct that compiled code would misread."""
+    if isinstance(kind, ArrayKind):
+        fits = isinstance(value, np.ndarray) and value.dtype == kind.dtype
+        if not (fits and value.ndim == kind.ndim and value.flags.carray):
+            raise TypeError(
+                f"{name} must be a writable array of {kind.ndim} dimension(s) of "
+                f"{kind.dtype.__name__} in C order; got {value!r}"
+            )
+    elif isinstance(kind, type) and issubclass(kind, Struct):
+        if kind is not type(value) and not (kind is Struct and isinstance(value, Struct)):
+            raise TypeError(f"{name} must be a {kind.__name__}; got {value!r}")
+    elif kind in NUMBERS and not isinstance(value, Real | np.bool_):
+        raise TypeError(f"{name} must be a number; got {value!r}")
+
+
+def _digest_of_sources() -> str:
+    """A digest of all files with kernels, as they are when they are imported."""
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parents[1].rglob("*.py")):
+        content = source.read_bytes()
+        if b"mislid._jit" in content:
+            digest.update(source.name.encode() + content)
+    return digest.hexdigest()[:16]
+
+
+DIGEST = _digest_of_sources()
+MESSAGE = "mislid: compiling, once, about 20 s; later calls start at once"
+_PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+# Without the compiler, the functions behind addresses.
+_functions: list[Callable[..., Any]] = [lambda: None]
+# Reductions may be reordered so that they vectorise; NaN and infinity keep their meaning.
+_FAST = {"reassoc", "nsz"}
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Inner:
+    """A function that only kernels call; numba sees its dispatcher."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        self.py_func, self.options = function, options
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise TypeError(f"{self.__name__} runs inside kernels: use for_python({self.__name__})")
+
+    @cached_property
+    def kernels(self) -> list[Kernel]:
+        """The kernels that it calls."""
+        return list(dict.fromkeys(_kernels_called(self.py_func)))
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """numba's compiler of the function."""
+        from mislid._jit.compiler import njit_of
+
+        return njit_of(self.py_func, no_cpython_wrapper=True, **self.options)
+
+
+def inner(function: F) -> F:
+    """Compile a function that only kernels call."""
+    return function if _PLAIN else cast(F, Inner(function))
+
+
+def inner_loop(function: F) -> F:
+    """Compile a function that only kernels call, with loops that vectorise."""
+    return function if _PLAIN else cast(F, Inner(function, fastmath=_FAST))
+
+
+class Kernel:
+    """A compiled function with one signature; compiled, or loaded, when it is first needed."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        self.function, self.options = function, options
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self._run: Callable[..., Any] | None = None
+        self._kinds: list[tuple[str, Any]] = []
+        self._address = 0
+        self.symbol = f"{function.__module__}.{function.__qualname__}"
+
+    def __call__(self, *arguments: Any) -> Any:
+        run = self._run or self._compile()
+        # Compiled code does not look at what it is given.
+        if len(arguments) != len(self._kinds):
+            raise TypeError(f"{self.__name__} takes {len(self._kinds)} values: {arguments!r}")
+        for value, (name, kind) in zip(arguments, self._kinds, strict=True):
+            check_argument(name, kind, value)
+        return run(*arguments)
+
+    @property
+    def address(self) -> int:
+        """The address of its code in this process, for structs that name it to other kernels."""
+        if self._run is None:
+            self._compile()
+        return self._address
+
+    def _compile(self) -> Callable[..., Any]:
+        self._kinds, _ = parameters_of(self.function)
+        if _PLAIN:
+            self._run, self._address = self.function, len(_functions)
+            _functions.append(self.function)
+            return self.function
+        from mislid._jit.compiler import compile_kernel
+
+        called = _kernels_called(self.function)
+        run, self._address = compile_kernel(self.function, self.symbol, called, **self.options)
+        self._run = run
+        return run
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """numba's compiler of a call from another kernel."""
+        from mislid._jit.compiler import njit_of_call
+
+        return njit_of_call(self.function, self.symbol)
+
+
+def _kernels_called(function: Callable[..., Any]) -> Iterator[Kernel]:
+    """Kernels that a function calls, itself or in its inner functions."""
+    steps = list(dis.get_instructions(function))
+    for step, following in pairwise(steps):
+        if step.opname != "LOAD_GLOBAL":
+            continue
+        found = function.__globals__.get(step.argval)
+        if isinstance(found, ModuleType):
+            found = getattr(found, str(following.argval), None)
+        if isinstance(found, Kernel):
+            yield found
+        elif isinstance(found, Inner):
+            yield from found.kernels
+
+
+def kernel(function: Callable[..., Any]) -> Kernel:
+    """Compile a kernel."""
+    return Kernel(function)
+
+
+def kernel_loop(function: Callable[..., Any]) -> Kernel:
+    """Compile a kernel with loops that vectorise."""
+    return Kernel(function, fastmath=_FAST)
+
+
+def for_python(function: Callable[..., Any]) -> Kernel:
+    """A kernel that does what an inner function does."""
+    return Kernel(getattr(function, "py_func", function))
+
+
+class Linked(Inner):
+    """A call, through an address, of a kernel with the signature of `like`."""
+
+    def __call__(self, address: int, *arguments: Any) -> Any:
+        return _functions[address](*arguments)
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """numba's compiler of the call."""
+        from mislid._jit.compiler import njit_of_call
+
+        return njit_of_call(self.py_func)
+
+
+def linked(like: Kernel | Callable[..., Any]) -> Callable[..., Any]:
+    """A function for kernels: call a kernel with the signature of `like` through its address.
+
+    The first argument is the address; structs hold it, because stored code must not.
+    """
+    return Linked(like.function if isinstance(like, Kernel) else like)

@@ -3,7 +3,7 @@
 Imported when the first kernel is compiled. What a new release of numba would break first is the
 naming of the base classes (`numba.core.typing.templates`), which `tests/unit/jit` would show.
 
-`StructType` is a pointer to words of 8 bytes (`mislid._jit.structs`). An attribute loads a word, an
+`StructType` is a pointer to words of 8 bytes (`mislid._jit`). An attribute loads a word, an
 assignment stores one. `ArrayType` is an address and a shape: entries in C order, indices from 0,
 whole rows. numba's own arrays carry strides, an owner and a rule for negative indices, all of which
 is compiled at every access and passed in every call.
@@ -38,8 +38,7 @@ from numba.extending import (
     unbox,
 )
 
-from mislid._jit.kernels import Inner, Kernel
-from mislid._jit.structs import ArrayKind, Struct, kind_of, layout_of, parameters_of
+from mislid._jit import ArrayKind, Inner, Kernel, Struct, kind_of, layout_of, parameters_of
 
 _WORD = ir.IntType(64)
 _SCALARS: dict[Any, Any] = {
@@ -107,8 +106,11 @@ def _dispatcher_of(value: Inner | Kernel, context: Any) -> Any:
     return types.Dispatcher(value.dispatcher)
 
 
-def call_by_address(function: Callable[..., Any]) -> Any:
-    """An intrinsic: call compiled code with the signature of a function through its address."""
+def call_of(function: Callable[..., Any], symbol: str | None) -> Any:
+    """An intrinsic: call compiled code with the signature of a function.
+
+    By its symbol or, without one, through the address that is the first argument.
+    """
 
     @intrinsic
     def call(typing_context: Any, address: Any, *arguments: Any) -> Any:
@@ -116,27 +118,13 @@ def call_by_address(function: Callable[..., Any]) -> Any:
 
         def build(context: Any, builder: Any, sig: Any, values: Any) -> Any:
             shape = context.call_conv.get_function_type(wanted.return_type, wanted.args)
-            code = builder.inttoptr(values[0], shape.as_pointer())
+            if symbol is None:
+                code = builder.inttoptr(values[0], shape.as_pointer())
+            else:
+                code = cgutils.get_or_insert_function(builder.module, shape, symbol)
             return _call(context, builder, wanted, code, values[1])
 
         return signature(wanted.return_type, types.int64, types.Tuple(wanted.args)), build
-
-    return call
-
-
-def call_by_symbol(function: Callable[..., Any], symbol: str) -> Any:
-    """An intrinsic: call compiled code with the signature of a function by its symbol."""
-
-    @intrinsic
-    def call(typing_context: Any, *arguments: Any) -> Any:
-        wanted = signature_of(function)
-
-        def build(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-            shape = context.call_conv.get_function_type(wanted.return_type, wanted.args)
-            code = cgutils.get_or_insert_function(builder.module, shape, symbol)
-            return _call(context, builder, wanted, code, values[0])
-
-        return signature(wanted.return_type, types.Tuple(wanted.args)), build
 
     return call
 

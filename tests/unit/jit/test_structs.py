@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mislid._jit import kernel
-from mislid._jit.structs import (
+from mislid._jit import (
     IndexTable,
     Indices,
     Matrix,
@@ -19,6 +18,7 @@ from mislid._jit.structs import (
     PerFeature,
     Struct,
     Vector,
+    kernel,
 )
 
 LARGE = 2**64 - 3
