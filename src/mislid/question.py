@@ -248,35 +248,23 @@ class Question:
         }
 
 
-def as_scatter(question: Question, times: int, scatter: Any) -> float:
-    """The scatter of measurements that come together."""
+def as_scatter(question: Question, counts: Vector, scatter: Any, least: int) -> Vector:
+    """The scatter (n,) of so many values each, which is 0 for less than `least` values."""
     if scatter is None:
-        if times > 1 and question.needs_scatter:
+        if question.needs_scatter and np.any(counts >= least):
             raise ProblemError(
-                f"scatter must be given with times={times} where the noise is "
-                f"{question.noise_model}: the sum of squared distances of the values from their "
-                "mean; or give them one by one"
+                f"scatter must be given where the noise is {question.noise_model}: sums of squared "
+                "distances, as Engine.observe and Engine.scatter have them; or give values one by "
+                "one"
             )
-        return 0.0
-    number = as_number(scatter, "scatter", low=0.0, high=np.inf)
-    if times == 1 and number > 0.0:
-        raise ProblemError(f"scatter must be 0 for one value; got {scatter!r}")
-    return number if question.needs_scatter else 0.0
-
-
-def as_all_scatter(question: Question, counts: Vector, scatter: ArrayLike | None) -> Vector:
-    """The scatter (K,) of all arms."""
-    if scatter is None:
-        if question.needs_scatter and counts.any():
-            raise ProblemError(
-                f"scatter must be given where the noise is {question.noise_model}: one number per "
-                "arm, as Engine.scatter has them"
-            )
-        return np.zeros(question.K)
-    found = as_vector(scatter, "scatter", question.K)
-    if (found < 0.0).any():
-        raise ProblemError(f"scatter must be at least 0; got {found.tolist()!r}")
-    return found
+        return np.zeros(counts.size)
+    found = as_vector(scatter, "scatter", counts.size)
+    if np.any((found < 0.0) | ((found > 0.0) & (counts < least))):
+        raise ProblemError(
+            f"scatter must be at least 0, and 0 for less than {least} values; "
+            f"got {found.tolist()!r}"
+        )
+    return found if question.needs_scatter else np.zeros(counts.size)
 
 
 def refuse_values(question: Question, sums: Vector, counts: Any) -> None:

@@ -31,7 +31,7 @@ from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
 from mislid.errors import ProblemError
 from mislid.geometry.spanner import spanner
 from mislid.model import Model
-from mislid.question import Question, as_all_scatter, as_scatter, refuse_values
+from mislid.question import Question, as_scatter, refuse_values
 from mislid.stopping.noise import UNDECLARED
 from mislid.stopping.pairs_left import forget_pairs
 from mislid.stopping.proof import Proof, begin_anew
@@ -298,8 +298,9 @@ class Engine:
         checked = as_arm(arm, "arm", self.question.K), as_count(times, "times", 1)
         if self.samples + checked[1] > MOST_SAMPLES:
             raise ProblemError(f"times must leave at most {MOST_SAMPLES} samples; got {times}")
-        apart = as_scatter(self.question, checked[1], scatter)
-        refuse_values(self.question, np.array([number]), np.array([checked[1]]))
+        counts, given = np.array([float(checked[1])]), None if scatter is None else [scatter]
+        apart = float(as_scatter(self.question, counts, given, least=2)[0])
+        refuse_values(self.question, np.array([number]), counts)
         take_in(self._rules.setting, self._state, *checked, number, apart)
 
     def _pretend(self, arm: int, value: float) -> None:
@@ -597,7 +598,7 @@ class Engine:
                 f"sums must be 0 where nothing was counted; got {float(totals[k])!r} for arm {k}"
             )
         refuse_values(self.question, totals, numbers)
-        return numbers, totals, as_all_scatter(self.question, numbers, scatter)
+        return numbers, totals, as_scatter(self.question, numbers, scatter, least=1)
 
     def settled(self) -> dict[tuple[int, int], int]:
         """When pairs of the present answer were settled, by a rule that settles single pairs.

@@ -20,13 +20,13 @@ from mislid._formatting import as_frame
 from mislid._validation import Matrix, Vector, as_number
 from mislid.errors import ProblemError
 from mislid.stopping.evidence import Families, Pairs, families_of
-from mislid.stopping.intervals import bounded_intervals, mean_intervals, unknown_intervals
+from mislid.stopping.intervals import intervals_of
 from mislid.stopping.noise import by_own_values, scatter_after, scatter_over_time
 from mislid.stopping.pairs import AnswerEvidence, Standing
 from mislid.stopping.residuals import Residuals
 from mislid.stopping.spread import spread_of
 from mislid.study.results import Label, PlainRecord
-from mislid.study.settings import EQUAL, GUARANTEED, KNOWN, UNKNOWN
+from mislid.study.settings import EQUAL, GUARANTEED, KNOWN
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -45,18 +45,9 @@ NO_HISTORY = (
 
 def intervals(overview: Overview) -> Matrix:
     """Confidence intervals (K, 2) for all means, in the user's sign."""
-    settings, engine, counts = overview.settings, overview.engine, overview.counts
-    model, data = engine.question.model, (engine.means, engine.scatter)
-    if settings.noise_model == UNKNOWN:
-        ends = unknown_intervals(counts, *data, settings.delta)
-    elif settings.oriented_range is not None:
-        noise = settings.noise_model, settings.oriented_range
-        ends = bounded_intervals(model, *noise, counts, *data, settings.delta)
-    else:
-        spread = spread_of(settings.noise_model, counts, *data)
-        deviations = settings.deviations(overview.K)
-        ends = mean_intervals(model, counts, engine.means, deviations, settings.delta, spread)
-    return ends if settings.sign > 0 else 0.0 - ends[:, ::-1]  # no -0.0
+    engine = overview.engine
+    ends = intervals_of(engine.question, overview.counts, engine.means, engine.scatter)
+    return ends if overview.settings.sign > 0 else 0.0 - ends[:, ::-1]  # no -0.0
 
 
 def pair_evidence(

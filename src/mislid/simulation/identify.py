@@ -21,8 +21,7 @@ from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
 from mislid.simulation.environments import AssumedNoise, Environment, as_assumed, as_instance
-from mislid.stopping.intervals import bounded_intervals, mean_intervals, unknown_intervals
-from mislid.stopping.spread import spread_of
+from mislid.stopping.intervals import intervals_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -164,15 +163,8 @@ class Identification:
         All of them hold at once with probability 1 - delta, whatever ended the run, if the means
         are as close to linear and the noise is as the question says.
         """
-        question, counts = self.question, self.counts.astype(np.float64)
-        model, delta = question.model, question.delta
-        if question.noise_model == "unknown":
-            return unknown_intervals(counts, self.means, self.scatter, delta)
-        if question.reward_range is not None:
-            kind, ends = question.noise_model, question.reward_range
-            return bounded_intervals(model, kind, ends, counts, self.means, self.scatter, delta)
-        spread = spread_of(question.noise_model, counts, self.means, self.scatter)
-        return mean_intervals(model, counts, self.means, question.noise, delta, spread)
+        counts = self.counts.astype(np.float64)
+        return intervals_of(self.question, counts, self.means, self.scatter)
 
     def to_frame(self) -> DataFrame:
         """Estimates and intervals of all arms.
@@ -305,8 +297,6 @@ def identify(
         budget = as_count(max_samples, "max_samples", 1)
     if every is not None:
         every = as_count(every, "every", 1)
-    if callback is None and every is not None:
-        raise ProblemError(f"every needs a callback to call; got every={every} and no callback")
     if callback is not None and not callable(callback):
         raise ProblemError(f"callback must be a function of one Progress; got {shown(callback)}")
     root = as_seed(seed)

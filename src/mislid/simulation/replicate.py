@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mislid._formatting import as_frame, require_pandas
+from mislid._formatting import as_frame, require_pandas, shown
 from mislid._validation import LARGEST_SEED, as_count, as_flag, as_top_m
 from mislid.errors import Interrupted, MislidError, MissingPackageError, ProblemError
 from mislid.model import Instance
@@ -234,11 +234,10 @@ def _measure(job: Job, run: int) -> Row:
 def _as_executor(jobs: int, client: Any, executor: Executor | None) -> Executor | None:
     """The executor that does the runs; None for this process."""
     jobs = as_count(jobs, "jobs", 1, MOST_JOBS)
-    given = [f"jobs={jobs}"] * (jobs > 1) + ["client"] * (client is not None)
-    given += ["executor"] * (executor is not None)
-    if len(given) > 1:
+    if (jobs > 1) + (client is not None) + (executor is not None) > 1:
         raise ProblemError(
-            f"only one of jobs, client and executor may be given; got {' and '.join(given)}"
+            f"only one of jobs, client and executor may be given; got jobs={jobs}, "
+            f"client={shown(client)} and executor={shown(executor)}"
         )
     if client is not None:
         if not hasattr(client, "get_executor"):

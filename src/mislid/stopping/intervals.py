@@ -17,9 +17,10 @@ from mislid._validation import Matrix, Vector
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
 from mislid.stopping.evidence import Family, families_of, linear_forms
-from mislid.stopping.spread import Spread
+from mislid.stopping.spread import Spread, spread_of
 
 if TYPE_CHECKING:
+    from mislid.question import Question
     from mislid.stopping.bounded_noise import Tilted
     from mislid.stopping.unknown_noise import Sample
 
@@ -395,3 +396,18 @@ def _ends(noise_model: str, arm: Tilted, target: float) -> tuple[float, float]:
     low = _first(lambda x: refuted(1.0, x), mean, 0.0) if refuted(1.0, 0.0) else 0.0
     high = _first(lambda x: refuted(-1.0, x), mean, 1.0) if refuted(-1.0, 1.0) else 1.0
     return low, high
+
+
+def intervals_of(question: Question, counts: Vector, means: Vector, scatter: Vector) -> Matrix:
+    """Intervals (K, 2) at the error rate of a question, by what it knows of the noise.
+
+    `scatter` as in `Engine.scatter`.
+    """
+    model, delta = question.model, question.delta
+    if question.noise_model == "unknown":
+        return unknown_intervals(counts, means, scatter, delta)
+    if question.reward_range is not None:
+        kind, ends = question.noise_model, question.reward_range
+        return bounded_intervals(model, kind, ends, counts, means, scatter, delta)
+    spread = spread_of(question.noise_model, counts, means, scatter)
+    return mean_intervals(model, counts, means, question.noise, delta, spread)

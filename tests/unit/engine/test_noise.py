@@ -55,8 +55,8 @@ def test_bounded_scatter_is_that_from_guesses_made_before() -> None:
 @pytest.mark.parametrize(
     ("question", "call", "message"),
     [
-        (UNKNOWN, lambda e: e.observe(0, 3.0, 4), "scatter must be given with times=4"),
-        (UNKNOWN, lambda e: e.observe(0, 3.0, 1, 0.5), "scatter must be 0 for one value"),
+        (UNKNOWN, lambda e: e.observe(0, 3.0, 4), "scatter must be given"),
+        (UNKNOWN, lambda e: e.observe(0, 3.0, 1, 0.5), "0 for less than 2 values"),
         (UNKNOWN, lambda e: e.observe(0, 3.0, 4, -0.5), "scatter must be"),
         (UNKNOWN, lambda e: e.reset([1] * 4, [1.0] * 4), "scatter must be given"),
         (UNKNOWN, lambda e: e.reset([1] * 4, [1.0] * 4, scatter=[-1, 0, 0, 0]), "at least 0"),

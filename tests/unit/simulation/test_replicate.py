@@ -240,11 +240,11 @@ def test_settings_tell_composed_options_apart():
         ({"callback": print}, "callback and every are for one run of identify"),
         (
             {"jobs": 2, "client": 5},
-            "only one of jobs, client and .* got jobs=2 and client",
+            "only one of jobs, client and .* got jobs=2, client=5",
         ),
         (
             {"client": 5, "executor": ThreadPoolExecutor(1)},
-            "only one of jobs, client and executor .* got client and executor",
+            "only one of jobs, client and executor .* client=5 and executor=<",
         ),
         ({"client": 5}, "client must be a distributed.Client; got int"),
         ({"instance": None}, "instance must be a mislid.Instance; got NoneType"),
