@@ -50,7 +50,8 @@ PerFeature = Annotated[npt.NDArray[np.float64], 1, ("d",)]
 Square = Annotated[npt.NDArray[np.float64], 2, ("d", "d")]
 ArmOrder = Annotated[npt.NDArray[np.int64], 1, ("K",)]
 
-NUMBERS = (int, float, bool, np.uint64)
+# Kinds of numbers, and how a word holds them.
+NUMBERS = {int: np.int64, float: np.float64, bool: np.int64, np.uint64: np.uint64}
 
 
 class ArrayKind(NamedTuple):
@@ -84,15 +85,10 @@ class _Number:
         self.at, self.kind = at, kind
 
     def __get__(self, struct: Struct | None, owner: type) -> Any:
-        if struct is None:
-            return self
-        words = struct._reals if self.kind is float else struct._words
-        found = words[self.at]
-        return self.kind(found.view(np.uint64) if self.kind is np.uint64 else found)
+        return self if struct is None else self.kind(struct._numbers[self.kind][self.at])
 
     def __set__(self, struct: Struct, value: Any) -> None:
-        words = struct._reals if self.kind is float else struct._words
-        words[self.at] = np.uint64(value).view(np.int64) if self.kind is np.uint64 else value
+        struct._numbers[self.kind][self.at] = value
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -110,8 +106,7 @@ class Struct:
     (3, [0.0, 0.0, 0.0])
     """
 
-    _words: npt.NDArray[np.int64]
-    _reals: npt.NDArray[np.float64]
+    _numbers: dict[type, npt.NDArray[Any]]  # the words, as numbers of each kind
     _address: int
 
     def __init__(self, **values: Any) -> None:
@@ -121,9 +116,8 @@ class Struct:
             raise TypeError(f"fields of {type(self).__name__} are missing or unknown: {odd}")
         words = np.zeros(max(size, 1), np.int64)
         # Not through `__setattr__`, which refuses to replace arrays.
-        self.__dict__.update(
-            _words=words, _reals=words.view(np.float64), _address=words.ctypes.data
-        )
+        numbers = {kind: words.view(held) for kind, held in NUMBERS.items()}
+        self.__dict__.update(_numbers=numbers, _address=words.ctypes.data)
         for name, value in values.items():
             kind, at = places[name]
             if kind in NUMBERS:

@@ -5,13 +5,11 @@ Imported when the first kernel is compiled.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from mislid._jit import DIGEST, MESSAGE, Kernel, parameters_of
 from mislid._jit.numba_types import call_of, signature_of
 
 _PATIENCE = 1.0  # seconds before the message
-# The garbage collector and the folder of stored code are settings of the whole process.
+# The folder of stored code is a setting of the whole process.
 _lock = threading.RLock()
 
 
@@ -60,11 +58,17 @@ def compile_kernel(
     wanted, (kinds, _) = signature_of(function), parameters_of(function)
     # Without reference counts a call would leave one to a generator behind.
     counted = any(kind is np.random.Generator for _, kind in kinds)
-    with _compiling():
-        for kernel in called:
-            kernel.address  # noqa: B018 - its symbol must be known before this is loaded
-        dispatcher = _stored(function, _nrt=counted, **options)
-        dispatcher.compile(wanted)
+    timer = threading.Timer(_PATIENCE, _say_once)
+    timer.daemon = True
+    with _lock:
+        timer.start()
+        try:
+            for kernel in called:
+                kernel.address  # noqa: B018 - its symbol must be known before this is loaded
+            dispatcher = _stored(function, _nrt=counted, **options)
+            dispatcher.compile(wanted)
+        finally:
+            timer.cancel()
     result = dispatcher.overloads[wanted.args]
     address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
     add_symbol(symbol, address)
@@ -107,28 +111,9 @@ def _warn_once(problem: str) -> None:
     )
 
 
-@contextmanager
-def _compiling() -> Iterator[None]:
-    """Say on stderr that kernels are compiled, if that takes a while, and collect no garbage.
-
-    Looking for garbage takes a sixth of the compiler's time, and it makes little.
-    """
-    timer = threading.Timer(_PATIENCE, _say_once)
-    timer.daemon = True
-    with _lock:
-        enabled = gc.isenabled()
-        gc.disable()
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-            if enabled:
-                gc.enable()
-
-
 @cache
 def _say_once() -> None:
+    """Say on stderr that kernels are compiled."""
     if sys.stderr is not None:
         sys.stderr.write(f"\r{MESSAGE}\n")  # a progress bar may stand in this line
         sys.stderr.flush()
