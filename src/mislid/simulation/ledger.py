@@ -197,24 +197,19 @@ def _read_settings(place: Path) -> dict[str, Any]:
 
 def _read_rows(place: Path) -> dict[int, Row]:
     """Rows by run; a repeated run counts as it was written last."""
-    try:
-        *lines, _half_written = place.read_text(encoding="utf-8").split("\n")
-    except FileNotFoundError:
+    if not place.exists():
         return {}
-    except (OSError, UnicodeDecodeError) as problem:
-        raise FileFormatError(
-            f"{str(place)!r} must be a text file that can be read ({problem})"
-        ) from None
-    if lines and lines[0] != HEADING:
-        raise FileFormatError(f"{str(place)!r} must begin with {HEADING!r}; got {lines[0]!r}")
-    found: dict[int, Row] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        try:
+    found, line = dict[int, Row](), ""
+    try:
+        line, *lines, _half_written = place.read_text(encoding="utf-8").split("\n")
+        if line != HEADING:
+            raise ValueError("another heading")
+        for line in lines:
             run, samples, correct, status, seconds = line.split(",")
             answer = {"True": True, "False": False, "": None}[correct]
             found[int(run)] = Row(int(run), int(samples), answer, status, float(seconds))
-        except (ValueError, KeyError):
-            raise FileFormatError(
-                f"{str(place)!r} must hold finished runs; got {line!r} in line {number}"
-            ) from None
+    except (OSError, ValueError, KeyError) as problem:
+        raise FileFormatError(
+            f"{str(place)!r} must hold finished runs below {HEADING!r}; got {line!r} ({problem})"
+        ) from None
     return found
