@@ -14,16 +14,13 @@ from mislid._validation import Matrix, Vector, as_count
 from mislid.errors import ProblemError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model
-from mislid.paper.datasets.download import published_file
+from mislid.paper.datasets.files import published_file
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-COUNTS = "lastfm/user_artists.dat"
-SIGNATURES = "epilepsy/epilepsy_signatures_nonbinarized.csv"
-SCORES = "epilepsy/epilepsy_scores.csv"
-REWARDS = "epilepsy/rewards_cosine_10drugs_18samples.csv"
-# The file has no heading; this is the order of the authors' program, and their averages are D's.
+# The columns of the drugs' rewards: the file has no heading, this is the order of the authors'
+# program, and the averages are the means of D.
 _REWARDED = (
     "Hydroxyzine",
     "Acetazolamide",
@@ -146,9 +143,9 @@ def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = T
     get it with `mislid data fetch epilepsy --data my-data`, or name a directory that has it with
     --data or MISLID_DATA
     """
-    signatures, scores, rewards = (
-        published_file(path, data) for path in (SIGNATURES, SCORES, REWARDS)
-    )
+    signatures = published_file("epilepsy/epilepsy_signatures_nonbinarized.csv", data)
+    scores = published_file("epilepsy/epilepsy_scores.csv", data)
+    rewards = published_file("epilepsy/rewards_cosine_10drugs_18samples.csv", data)
     require_pandas("epilepsy", "read the files")
     import pandas as pd
 
@@ -335,7 +332,7 @@ def lastfm(
     `mislid data fetch lastfm --data my-data`, or name a directory that has it with --data or
     MISLID_DATA
     """
-    place = published_file(COUNTS, data)
+    place = published_file("lastfm/user_artists.dat", data)
     require_pandas("lastfm", "read the file")
     import pandas as pd
 

@@ -21,7 +21,7 @@ from mislid._validation import as_count
 from mislid.errors import MissingDataError
 from mislid.io import as_path
 from mislid.model import Instance, load_instance
-from mislid.paper.datasets.download import VARIABLE, locate
+from mislid.paper.datasets.files import VARIABLE, locate
 from mislid.paper.experiments.definitions import Case, Experiment, Method
 from mislid.simulation.replicate import Row, replicate_rows, replicate_settings, summarise
 
