@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from mislid._formatting import the_best
-from mislid.paper.representation.learned import TradeOff
+from mislid.paper.representation import TradeOff
 from mislid.plotting import theme
 
 if TYPE_CHECKING:

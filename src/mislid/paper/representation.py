@@ -1,16 +1,20 @@
-"""Features learned by a network, fewer features, and what each number of them costs."""
+"""From raw data to a linear model with a measured misspecification (the paper's Section 5).
+
+A network learns features in which rewards are nearly linear; fewer features cost more.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mislid._formatting import as_frame, shown
 from mislid._validation import (
@@ -27,16 +31,19 @@ from mislid._validation import (
     as_vector,
     is_one_of,
 )
-from mislid.errors import MissingPackageError, ProblemError
+from mislid.errors import FileFormatError, MissingPackageError, ProblemError
 from mislid.geometry.spanner import initial_pulls
 from mislid.geometry.time import characteristic_curve, characteristic_time
 from mislid.geometry.tube import smallest_misspecification
+from mislid.io import read_sheet
 from mislid.model import Instance, Model
-from mislid.paper.representation.observations import Rows, numbered
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+__all__ = ["Choice", "Observations", "Representation", "TradeOff", "learn", "read_observations"]
+
+Rows = NDArray[np.intp]
 Order = Literal["variance", "prediction"]
 Split = Literal["rows", "candidates"]
 EpochListener = Callable[[int, int, float], None]
@@ -247,7 +254,18 @@ class Representation:
         if not is_one_of(order, get_args(Order)):
             raise ProblemError(f'order must be "variance" or "prediction"; got {shown(order)}')
         if within is not None:
-            return self._within(d, within, order, whiten)
+            if d is not None:
+                raise ProblemError(f"d or within must be given, not both; got {d} and {within}")
+            allowed = as_number(within, "within", low=0, high=math.inf)
+            reduced = [self.reduce(n, order=order, whiten=whiten) for n in range(1, self.rank + 1)]
+            fitting = [one for one in reduced if one.misspecification <= allowed]
+            if not fitting:
+                least = min(one.misspecification for one in reduced)
+                raise ProblemError(
+                    f"within must be at least {least:.4g}, the least misspecification of any "
+                    f"number of features; got {allowed:g}"
+                )
+            return fitting[0]
         wanted = self.rank if d is None else as_count(d, "d", 1)
         if wanted > self.rank:
             raise ProblemError(f"d must be at most {self.rank}, the features' rank; got {wanted}")
@@ -257,20 +275,6 @@ class Representation:
         if whiten:
             size = np.full(wanted, np.sqrt(self.K))
         return replace(self, features=basis * size, theta=(basis.T @ self.predictions) / size)
-
-    def _within(self, d: int | None, within: float, order: Order, whiten: bool) -> Representation:
-        if d is not None:
-            raise ProblemError(f"d or within must be given, not both; got {d} and {within}")
-        allowed = as_number(within, "within", low=0, high=math.inf)
-        reduced = [self.reduce(n, order=order, whiten=whiten) for n in range(1, self.rank + 1)]
-        for representation in reduced:
-            if representation.misspecification <= allowed:
-                return representation
-        least = min(representation.misspecification for representation in reduced)
-        raise ProblemError(
-            f"within must be at least {least:.4g}, the misspecification of the best choice; "
-            f"got {allowed:g}"
-        )
 
     def _orthonormal(self, order: Order) -> Matrix:
         """Basis (K, rank) of the features' span, the most important directions first."""
@@ -442,7 +446,15 @@ def learn(
     layers = [as_count(size, "hidden", 1, WIDEST) for size in hidden]
     layers.append(as_count(width, "width", 1, WIDEST))
     epochs, seed = as_count(epochs, "epochs", 1), as_count(seed, "seed", 0, LARGEST_SEED)
-    arms = _as_candidates(candidates, rows)
+    if candidates is None:
+        arms = rows[np.unique(numbered(rows), return_index=True)[1]]
+    else:
+        arms = as_array(candidates, "candidates", 2, "one row per arm")
+    if len(arms) < 2 or arms.shape[1] != rows.shape[1]:
+        raise ProblemError(
+            f"candidates must be at least 2 distinct rows of {rows.shape[1]} columns, as X has; "
+            f"got {arms.shape[0]} of {arms.shape[1]}"
+        )
     averages = as_vector(
         _averages(rows, rewards, arms) if means is None else means, "means", len(arms)
     )
@@ -456,14 +468,9 @@ def learn(
     # Rounding leaves a constant column a spread that is not quite zero.
     scale[(np.ptp(rows[fitted], axis=0) == 0.0) | (scale == 0.0)] = 1.0
     offset, unit = float(rewards[fitted].mean()), float(rewards[fitted].std())
-    network, passes = _train(
-        ((rows[fitted] - centre) / scale).astype(np.float32),
-        ((rewards[fitted] - offset) / unit).astype(np.float32),
-        layers,
-        seed,
-        epochs,
-        progress,
-    )
+    inputs = ((rows[fitted] - centre) / scale).astype(np.float32)
+    outputs = ((rewards[fitted] - offset) / unit).astype(np.float32)
+    network, passes = _train(inputs, outputs, layers, seed, epochs, progress)
     *weights, out = (np.asarray(layer, dtype=np.float64) for layer in network.coefs_)
     *biases, last = (np.asarray(layer, dtype=np.float64) for layer in network.intercepts_)
     theta = np.append(unit * out[:, 0], unit * float(last[0]) + offset)
@@ -485,20 +492,6 @@ def learn(
     )
     left_out = tuple(tested.tolist())
     return Representation(features, theta, averages, labels, r2_train, r2_test, left_out, passes)
-
-
-def _as_candidates(candidates: Any, rows: Matrix) -> Matrix:
-    if candidates is None:
-        arms = rows[np.unique(numbered(rows), return_index=True)[1]]
-    else:
-        arms = as_array(candidates, "candidates", 2, "one row per arm")
-    if arms.shape[1] != rows.shape[1]:
-        raise ProblemError(
-            f"candidates must have {rows.shape[1]} columns, as X has; got {arms.shape[1]}"
-        )
-    if len(arms) < 2:
-        raise ProblemError(f"candidates must be at least 2 distinct rows; got {len(arms)}")
-    return arms
 
 
 def _averages(rows: Matrix, rewards: Vector, arms: Matrix) -> Vector:
@@ -535,8 +528,8 @@ def _split(rows: Matrix, split: Split, test_size: float, seed: int) -> tuple[Row
 
 
 def _train(
-    X: Matrix,
-    y: Vector,
+    X: NDArray[np.float32],
+    y: NDArray[np.float32],
     layers: Sequence[int],
     seed: int,
     epochs: int,
@@ -564,23 +557,144 @@ def _train(
     with threadpool_limits(limits=1), warnings.catch_warnings():
         # It turns Ctrl-C into a warning; the next epoch would follow.
         warnings.filterwarnings("error", message="Training interrupted")
-        while len(losses) < epochs and not _settled(losses):
+        for epoch in range(1, epochs + 1):
             try:
                 regressor.partial_fit(X, y)
             except UserWarning:
                 raise KeyboardInterrupt from None
             losses.append(float(regressor.loss_))
             if progress is not None:
-                progress(len(losses), epochs, losses[-1])
+                progress(epoch, epochs, losses[-1])
+            earlier, latest = losses[:-PATIENCE], losses[-PATIENCE:]
+            if earlier and min(earlier) - min(latest) < TOLERANCE:
+                break
     return regressor, len(losses)
-
-
-def _settled(losses: list[float]) -> bool:
-    if len(losses) <= PATIENCE:
-        return False
-    return min(losses[:-PATIENCE]) - min(losses[-PATIENCE:]) < TOLERANCE
 
 
 def _r2(y: Vector, predicted: Vector) -> float:
     around = float(np.sum((y - y.mean()) ** 2))
     return 1.0 - float(np.sum((y - predicted) ** 2)) / around if around > 0.0 else math.nan
+
+
+def numbered(rows: Matrix) -> Rows:
+    """The candidate of every row (n, p), numbered in the order in which they come.
+
+    >>> numbered(np.array([[5.0, 1.0], [2.0, 0.0], [5.0, 1.0], [2.0, -0.0]])).tolist()
+    [0, 1, 0, 1]
+    """
+    found: dict[bytes, int] = {}
+    # Adding zero turns -0.0 into 0.0.
+    keys = [row.tobytes() for row in rows + 0.0]
+    return np.array([found.setdefault(key, len(found)) for key in keys], dtype=np.intp)
+
+
+class Observations(NamedTuple):
+    """Measured rows, and the candidates among them.
+
+    Attributes
+    ----------
+    X, y
+        Features (n, p) and rewards (n,) of the rows.
+    candidates, means
+        Features (K, p) and average rewards (K,) of the candidates.
+    names
+        Their names, if there are any.
+    """
+
+    X: Matrix
+    y: Vector
+    candidates: Matrix
+    means: Vector
+    names: Labels | None
+
+
+def read_observations(
+    path: str | os.PathLike[str],
+    *,
+    target: str,
+    name: str | None = None,
+    groups: Iterable[str] = (),
+) -> Observations:
+    r"""Read a table with a heading line and one line per observation.
+
+    Parameters
+    ----------
+    path
+        A .csv or .xlsx file.
+    target
+        Heading of the rewards.
+    name
+        Heading of the candidates' names; by default `name` where there is such a column. Without
+        names, lines with the same features are one candidate.
+    groups
+        Headings of columns that are no features, such as patients or dates.
+
+    Returns
+    -------
+    Observations
+        All rows, and the candidates among them.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file cannot be read, a cell is no number, or a candidate's features differ.
+    ProblemError
+        Where a column is not there.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "measured.csv")
+    ...     _ = path.write_text("name,day,x,reward\na,1,0.5,1\nb,1,0.7,3\na,2,0.5,2\n")
+    ...     seen = read_observations(path, target="reward", groups=["day"])
+    >>> seen.names, seen.means.tolist(), seen.candidates.tolist()
+    (('a', 'b'), [1.5, 3.0], [[0.5], [0.7]])
+    """
+    sheet = read_sheet(path, "observation")
+    naming = "name" if name is None and sheet.has("name") else name
+    apart = {target, *groups, *([] if naming is None else [naming])}
+    columns = [heading for heading in sheet.headings if heading not in apart]
+    headings = ", ".join(map(repr, sheet.headings))
+    for heading in sorted(apart):
+        if not sheet.has(heading):
+            raise ProblemError(
+                f"{sheet.path!r} must have a column {heading!r}; got the headings {headings}"
+            )
+    if not columns:
+        raise FileFormatError(
+            f"{sheet.path!r} must have a feature column besides target, name and groups; "
+            f"got the headings {headings}"
+        )
+    try:
+        X = sheet.matrix(columns)
+    except FileFormatError as problem:
+        problem.add_note("name columns that are no features as groups")
+        raise
+    y = sheet.numbers(target)
+    labels = numbered(X).tolist() if naming is None else sheet.texts(naming)
+    members: dict[str | int, list[int]] = {}
+    for at, label in enumerate(labels):
+        members.setdefault(label, []).append(at)
+    if "" in members:
+        raise FileFormatError(
+            f"{sheet.path!r} must name every candidate; the name in line "
+            f"{sheet.line(members[''][0])} is empty"
+        )
+    if len(members) < 2:
+        raise FileFormatError(f"{sheet.path!r} must have at least 2 candidates to choose from")
+    for label, rows in members.items():
+        for row, column in np.argwhere(X[rows] != X[rows[0]]):
+            raise FileFormatError(
+                f"{sheet.path!r} must give candidate {label!r} the same features in every line; "
+                f"lines {sheet.line(rows[0])} and {sheet.line(rows[row])} differ in column "
+                f"{columns[column]!r} (is it a group?)"
+            )
+    return Observations(
+        X=X,
+        y=y,
+        candidates=X[[first for first, *_ in members.values()]],
+        means=np.array([y[rows].mean() for rows in members.values()]),
+        names=None if naming is None else tuple(map(str, members)),
+    )
