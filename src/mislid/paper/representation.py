@@ -215,12 +215,7 @@ class Representation:
         return float(self._singular[0] / self._singular[-1]) if self.rank == self.d else math.inf
 
     def reduce(
-        self,
-        d: int | None = None,
-        *,
-        within: float | None = None,
-        order: Order = "variance",
-        whiten: bool = False,
+        self, d: int | None = None, *, order: Order = "variance", whiten: bool = False
     ) -> Representation:
         """The same candidates with d orthogonal features; without d as many as their rank.
 
@@ -230,8 +225,6 @@ class Representation:
         ----------
         d
             Number of features, at most their rank.
-        within
-            In place of d: as few features as keep the misspecification at most so large.
         order
             Which directions come first: `"variance"`, those along which the candidates spread most
             (a truncated singular value decomposition, whose predictions get worse with every
@@ -248,24 +241,10 @@ class Representation:
         Raises
         ------
         ProblemError
-            Where d is no integer from 1 to the rank, no number of features is `within`, both are
-            given, or there is no such order.
+            Where d is no integer from 1 to the rank, or there is no such order.
         """
         if not is_one_of(order, get_args(Order)):
             raise ProblemError(f'order must be "variance" or "prediction"; got {shown(order)}')
-        if within is not None:
-            if d is not None:
-                raise ProblemError(f"d or within must be given, not both; got {d} and {within}")
-            allowed = as_number(within, "within", low=0, high=math.inf)
-            reduced = [self.reduce(n, order=order, whiten=whiten) for n in range(1, self.rank + 1)]
-            fitting = [one for one in reduced if one.misspecification <= allowed]
-            if not fitting:
-                least = min(one.misspecification for one in reduced)
-                raise ProblemError(
-                    f"within must be at least {least:.4g}, the least misspecification of any "
-                    f"number of features; got {allowed:g}"
-                )
-            return fitting[0]
         wanted = self.rank if d is None else as_count(d, "d", 1)
         if wanted > self.rank:
             raise ProblemError(f"d must be at most {self.rank}, the features' rank; got {wanted}")
@@ -470,7 +449,7 @@ def learn(
     offset, unit = float(rewards[fitted].mean()), float(rewards[fitted].std())
     inputs = ((rows[fitted] - centre) / scale).astype(np.float32)
     outputs = ((rewards[fitted] - offset) / unit).astype(np.float32)
-    network, passes = _train(inputs, outputs, layers, seed, epochs, progress)
+    network = _train(inputs, outputs, layers, seed, epochs, progress)
     *weights, out = (np.asarray(layer, dtype=np.float64) for layer in network.coefs_)
     *biases, last = (np.asarray(layer, dtype=np.float64) for layer in network.intercepts_)
     theta = np.append(unit * out[:, 0], unit * float(last[0]) + offset)
@@ -491,6 +470,7 @@ def learn(
         _r2(rewards[part], features_of(rows[part]) @ theta) for part in (fitted, tested)
     )
     left_out = tuple(tested.tolist())
+    passes = network.n_iter_
     return Representation(features, theta, averages, labels, r2_train, r2_test, left_out, passes)
 
 
@@ -534,8 +514,8 @@ def _train(
     seed: int,
     epochs: int,
     progress: EpochListener | None,
-) -> tuple[Any, int]:
-    """A trained `MLPRegressor`, and the number of epochs.
+) -> Any:
+    """A trained `MLPRegressor`.
 
     Linear algebra runs in one thread, so that the same seed gives the same network whatever the
     number of cores.
@@ -553,7 +533,6 @@ def _train(
         # A number would shuffle the rows the same way in every epoch.
         random_state=np.random.RandomState(np.random.MT19937(seed)),
     )
-    losses: list[float] = []
     with threadpool_limits(limits=1), warnings.catch_warnings():
         # It turns Ctrl-C into a warning; the next epoch would follow.
         warnings.filterwarnings("error", message="Training interrupted")
@@ -562,13 +541,12 @@ def _train(
                 regressor.partial_fit(X, y)
             except UserWarning:
                 raise KeyboardInterrupt from None
-            losses.append(float(regressor.loss_))
             if progress is not None:
-                progress(epoch, epochs, losses[-1])
-            earlier, latest = losses[:-PATIENCE], losses[-PATIENCE:]
-            if earlier and min(earlier) - min(latest) < TOLERANCE:
+                progress(epoch, epochs, float(regressor.loss_))
+            earlier = regressor.loss_curve_[:-PATIENCE]
+            if earlier and min(earlier) - min(regressor.loss_curve_[-PATIENCE:]) < TOLERANCE:
                 break
-    return regressor, len(losses)
+    return regressor
 
 
 def _r2(y: Vector, predicted: Vector) -> float:

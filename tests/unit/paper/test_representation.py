@@ -75,20 +75,6 @@ def test_a_reduction_to_the_rank_loses_nothing(given, order, whiten):
     np.testing.assert_allclose(gram, np.diag(np.diag(gram)), rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("order", ["variance", "prediction"])
-def test_as_few_features_as_a_chosen_loss_allows(given, order):
-    errors = [given.reduce(d, order=order).misspecification for d in (1, 2, 3, 4)]
-    for allowed in (*errors, max(errors) + 1.0):
-        kept = given.reduce(within=allowed, order=order)
-        assert kept.misspecification <= allowed
-        assert all(error > allowed for error in errors[: kept.d - 1])
-    white = given.reduce(within=errors[1], order=order, whiten=True)
-    assert white.condition == pytest.approx(1.0, rel=1e-10)
-    assert white.misspecification == pytest.approx(
-        given.reduce(within=errors[1] + 1e-12, order=order).misspecification, abs=1e-9
-    )
-
-
 def test_whitening_shortens_the_published_initial_design(shared_data):
     with np.load(shared_data / "instances" / "E.npz") as file:
         features, means = file["features"], file["means"]

@@ -287,8 +287,9 @@ def run_experiment(
         instance = instances[case.name]
         for method in case.methods:
             wanted = runs if method.most is None else min(runs, method.most)
-            asked = {"runs": wanted, "seed": seed, "delta": DELTA, **method.options}
+            asked: dict[str, Any] = {"runs": wanted, "seed": seed, "delta": DELTA}
             asked |= {"algorithm": method.algorithm, "stopping": method.stopping}
+            asked |= {"tolerance": 0.0, "gamma": 1.0, **method.options}
             tell(case, method, 0, wanted)
             rows = replicate_rows(
                 instance,
