@@ -115,7 +115,8 @@ def report_text(result: Result) -> str:
         ),
         table_text(result).strip(),
         f"![Samples until stopping in experiment {experiment.name}](figure.png)",
-        "\n".join(f"- {note}" for note in (*experiment.notes, *_notes(result))),
+        experiment.notes,
+        "\n".join(f"- {note}" for note in _notes(result)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 

@@ -36,7 +36,7 @@ def rows(mean, wrong=0, answered=True):
 
 def made_up(tmp_path, runs, exact=True):
     case = Case("A_eps0", "A_eps0", 1, 0.1, tuple(runs))
-    experiment = Experiment("A", "Made up", 40, (case,), notes=("Read this.",))
+    experiment = Experiment("A", "Made up", 40, (case,), notes="Read this.")
     outcomes = [
         Outcome(
             case,
