@@ -306,8 +306,8 @@ D = Experiment(
     "Drug repurposing for epilepsy",
     runs=100,
     cases=(Case("D", "D", 5, 0.02, _D_METHODS),),
-    notes="LUCB as published stops with a slack of 0.06 in the answer; with the standard width it has "
-    "none. Greedy has a heavy tail: one published run took 1,281,695 samples, and without it "
+    notes="LUCB as published stops with a slack of 0.06 in the answer; with the standard width it "
+    "has none. Greedy has a heavy tail: one published run took 1,281,695 samples, and without it "
     "the published mean is 39,688.",
 )
 
@@ -327,8 +327,8 @@ E = Experiment(
     "Music recommendation, Last.fm",
     runs=100,
     cases=(Case("E", "E", 4, 0.206, _E_METHODS),),
-    notes="LUCB as published stops with a slack of 0.02 in the answer; with the standard width it has "
-    "none. LinGapE's samples have a heavy tail here, and means of 100 runs scatter: 600 runs "
+    notes="LUCB as published stops with a slack of 0.02 in the answer; with the standard width it "
+    "has none. LinGapE's samples have a heavy tail here, and means of 100 runs scatter: 600 runs "
     "of another seed had 11,689 ± 5,687, and no test told them from the published ones "
     "(Kolmogorov and Smirnov's p 0.67, Mann and Whitney's 0.50).",
 )
