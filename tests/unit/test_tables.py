@@ -55,6 +55,6 @@ def test_sensitivity(study):
 
 def test_without_pandas_they_say_what_to_do(study, planned, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    for record in (planned, study.ranking(), study.sensitivity(), trade_off()):
+    for record in (planned, study.sensitivity(), trade_off()):
         with pytest.raises(MissingPackageError, match=r"to_frame needs pandas .*the fields say"):
             record.to_frame()

@@ -17,7 +17,6 @@ from mislid._formatting import (
     roughly,
 )
 from mislid.forecast.overview import Overview
-from mislid.forecast.simulate import forecast_words
 from mislid.study.events import Decided
 from mislid.study.settings import MAXIMIZE
 
@@ -103,7 +102,7 @@ def _running(overview: Overview, ahead: bool) -> list[str]:
         share = percent(overview.history.share)
         so_far += f" have brought {share} of the evidence that the hardest pair needs"
     so_far += f". In front now: {_names(overview, overview.best_now)}."
-    forecast = forecast_words(overview.progress) if ahead else ""
+    forecast = overview.progress.statement if ahead else ""
     forecast = f"{forecast[:1].upper()}{forecast[1:]}." if forecast else ""
     return ["Not decided yet.", so_far, forecast, trials]
 

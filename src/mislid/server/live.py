@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mislid.errors import MislidError, StorageError, UnknownStudyError
+from mislid.forecast.evidence import estimate_rows
 from mislid.forecast.overview import Overview
 from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.server.answers import event_json, packed, refused
@@ -45,7 +46,7 @@ def state_of(overview: Overview) -> Any:
 
 def estimates_of(overview: Overview) -> Any:
     """A row for every candidate."""
-    return [row.to_dict() for row in overview.estimate_rows]
+    return [row.to_dict() for row in estimate_rows(overview)]
 
 
 def forecast_of(overview: Overview) -> Any:
