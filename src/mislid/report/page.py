@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import os
 import platform
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,11 +28,14 @@ from mislid.forecast.overview import Overview
 from mislid.io import new_place, write_whole
 from mislid.plotting import theme
 from mislid.plotting.study import MOST, draw_candidates, draw_evidence
-from mislid.report.summary import cautions, headline, key_numbers, question, style_sheet
+from mislid.report.summary import style_sheet, summary
 from mislid.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+# Settings that are shown as they are.
+SETTINGS = "m", "delta", "tolerance", "direction", "algorithm", "seed", "budget"
 
 
 def write_report(study: Study, path: str | os.PathLike[str]) -> None:
@@ -69,40 +70,10 @@ def write_report(study: Study, path: str | os.PathLike[str]) -> None:
     '<!DOCTYPE html>'
     """
     place = new_place(path)
-    write_whole(place, report(study).encode())
-
-
-def report(study: Study) -> str:
-    """The page about a study as a text.
-
-    Parameters
-    ----------
-    study
-        The study; nothing is added to its log.
-
-    Returns
-    -------
-    str
-        HTML.
-
-    Raises
-    ------
-    ProblemError
-        Where `study` is no study.
-    MissingPackageError
-        Without matplotlib.
-
-    Examples
-    --------
-    >>> import mislid
-    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1, noise=1)
-    >>> "Nothing has been measured yet." in report(study)
-    True
-    """
     theme.require_matplotlib("a report")
     if not isinstance(study, Study):
         raise ProblemError(f"study must be a mislid.Study; got {type(study).__name__}")
-    return page(study.overview())
+    write_whole(place, page(study.overview()).encode())
 
 
 def page(overview: Overview) -> str:
@@ -123,10 +94,8 @@ def page(overview: Overview) -> str:
     )
     main = element(
         "main",
-        element("h1", f"{overview.name}: {question(overview)}"),
-        headline(overview),
-        cautions(overview),
-        key_numbers(overview),
+        element("h1", overview.name),
+        summary(overview),
         *(_section(title, part, overview) for title, part in sections.items()),
     )
     return f'<!DOCTYPE html>\n<html lang="en">\n{head}\n{element("body", main)}\n</html>\n'
@@ -235,15 +204,13 @@ def _table(overview: Overview) -> Html:
 
 def _settings(overview: Overview) -> Html:
     settings, rule = overview.settings, overview.rule
-    shown = {
-        field.name: _setting(getattr(settings, field.name))
-        for field in dataclasses.fields(settings)
-        if (field.name, getattr(settings, field.name)) != ("mean_bound", math.inf)
-    }
+    shown = {name: str(getattr(settings, name)) for name in SETTINGS}
     proof = f"proven: {rule.proof}" if rule.guaranteed else "no guarantee"
     features = overview.candidates.features
     number_of_features = 0 if features is None else features.shape[1]
     shown |= {
+        "misspecification": str(settings.declared),
+        "noise": settings.noise_words,
         "stopping": f"{rule.name} ({proof}): {rule.description}".replace("`", ""),
         "candidates": f"{overview.K:,} with {number_of_features} features",
         "created": moment(overview.summary.created),
@@ -254,11 +221,3 @@ def _settings(overview: Overview) -> Html:
     }
     cells = [(name.replace("_", " "), value) for name, value in shown.items()]
     return table(("", ""), cells, class_="plain")
-
-
-def _setting(value: Any) -> str:
-    """A setting in words; of one number per candidate, the range."""
-    if isinstance(value, tuple):
-        low, high = min(value), max(value)
-        return number(low) if low == high else f"{number(low)} to {number(high)}, by candidate"
-    return number(value) if isinstance(value, float) else str(value)

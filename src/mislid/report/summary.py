@@ -29,25 +29,32 @@ def style_sheet() -> str:
     return Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 
 
-def question(overview: Overview) -> str:
-    """The question of the study."""
-    m = overview.settings.m
-    largest = "largest" if overview.settings.direction == MAXIMIZE else "smallest"
-    if m == 1:
-        return f"Which of {overview.K:,} candidates has the {largest} mean?"
-    return f"Which {m:,} of {overview.K:,} candidates have the {largest} means?"
+def fragment(overview: Overview) -> Html:
+    """The state of a study, as notebooks show it."""
+    name = element("p", element("strong", overview.name))
+    return element("div", name, summary(overview, ahead=False))
 
 
-def headline(overview: Overview, *, ahead: bool = True) -> Html:
-    """The answer or the progress, and the reasons; `ahead` adds the forecast."""
+def summary(overview: Overview, *, ahead: bool = True) -> Html:
+    """Question, answer or progress, reasons for doubt, and numbers; `ahead` adds the forecast."""
+    m, settings = overview.settings.m, overview.settings
+    largest = "largest mean" if settings.direction == MAXIMIZE else "smallest mean"
+    asked = f"Which of {overview.K:,} candidates has the {largest}?"
+    if m > 1:
+        asked = f"Which {m:,} of {overview.K:,} candidates have the {largest}s?"
     if overview.contradictions:
         large, *rest = _contradicted(overview)
     elif overview.decision is not None:
         large, *rest = _decided(overview, overview.decision)
     else:
         large, *rest = _running(overview, ahead)
-    kind = "answer long" if len(large) > _LONG else "answer"
-    return markup(element("p", large, class_=kind), *(element("p", text) for text in rest if text))
+    return markup(
+        element("p", asked, class_="note"),
+        element("p", large, class_="answer long" if len(large) > _LONG else "answer"),
+        *(element("p", text) for text in rest if text),
+        _cautions(overview),
+        _key_numbers(overview, ahead),
+    )
 
 
 def _names(overview: Overview, arms: tuple[int, ...]) -> str:
@@ -107,8 +114,7 @@ def _running(overview: Overview, ahead: bool) -> list[str]:
     return ["Not decided yet.", so_far, forecast, trials]
 
 
-def key_numbers(overview: Overview, *, ahead: bool = True) -> Html:
-    """A few numbers at a glance; without `ahead`, only those that take no time."""
+def _key_numbers(overview: Overview, ahead: bool) -> Html:
     shown = {"state": overview.status, "measurements": f"{overview.samples:,}"}
     if ahead and overview.history is not None and not overview.contradictions:
         needed = "was" if overview.decided else "is"
@@ -123,7 +129,7 @@ def key_numbers(overview: Overview, *, ahead: bool = True) -> Html:
     return element("dl", *pairs, class_="numbers")
 
 
-def cautions(overview: Overview) -> Html:
+def _cautions(overview: Overview) -> Html:
     """A box with the reasons for doubt; empty where there are none."""
     found = [(f"{one.kind.capitalize()}. ", one.message) for one in overview.warnings]
     if not overview.rule.guaranteed:
@@ -136,14 +142,3 @@ def cautions(overview: Overview) -> Html:
         return Html()
     items = [element("li", element("strong", kind), words) for kind, words in found]
     return element("div", element("ul", *items), class_="box", role="note")
-
-
-def fragment(overview: Overview) -> Html:
-    """The state of a study, as notebooks show it."""
-    return element(
-        "div",
-        element("p", element("strong", overview.name), f": {question(overview)}"),
-        headline(overview, ahead=False),
-        cautions(overview),
-        key_numbers(overview, ahead=False),
-    )
