@@ -255,7 +255,7 @@ def represent_command(
     kept.to_instance(noise=noise).save(place)
     found = learned.trade_off(m, noise=noise)
     heading = [field.name for field in fields(Choice)]
-    print_rows(form, heading, [astuple(choice) for choice in found.choices])
+    print_rows(form, heading, [astuple(choice) for choice in found])
     click.echo(
         f"R^2 {learned.r2_train:.3f} in training, {learned.r2_test:.3f} in test. Saved {place} "
         f"with {kept.d} features and misspecification {kept.misspecification:.4g}.",

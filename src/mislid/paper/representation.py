@@ -9,14 +9,14 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._formatting import as_frame, shown
+from mislid._formatting import shown
 from mislid._validation import (
     LARGEST_SEED,
     Labels,
@@ -33,15 +33,12 @@ from mislid._validation import (
 )
 from mislid.errors import FileFormatError, MissingPackageError, ProblemError
 from mislid.geometry.spanner import initial_pulls
-from mislid.geometry.time import characteristic_curve, characteristic_time
+from mislid.geometry.time import characteristic_curve
 from mislid.geometry.tube import smallest_misspecification
 from mislid.io import read_sheet
 from mislid.model import Instance, Model
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-__all__ = ["Choice", "Observations", "Representation", "TradeOff", "learn", "read_observations"]
+__all__ = ["Choice", "Observations", "Representation", "learn", "read_observations"]
 
 Rows = NDArray[np.intp]
 Order = Literal["variance", "prediction"]
@@ -89,42 +86,6 @@ class Choice:
     least_time: float
 
 
-@dataclass(frozen=True, slots=True)
-class TradeOff:
-    """The costs of all numbers of features, as `Representation.trade_off` computes them.
-
-    Attributes
-    ----------
-    m
-        Number of best candidates to find.
-    choices
-        By order, fewest features first.
-    unstructured
-        The characteristic time without any features.
-    """
-
-    m: int
-    choices: tuple[Choice, ...]
-    unstructured: float
-
-    def to_frame(self) -> DataFrame:
-        """The choices as a table.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for every choice, with its fields as columns.
-
-        Raises
-        ------
-        MissingPackageError
-            Without pandas.
-        """
-        return as_frame(
-            [astuple(choice) for choice in self.choices], [field.name for field in fields(Choice)]
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Representation:
     """Means of K candidates as a linear model: `features @ theta` up to `misspecification`.
@@ -159,7 +120,7 @@ class Representation:
     ((30, 2), True)
     >>> small.to_instance(noise=0.5).K
     30
-    >>> one, both = small.trade_off(m=3, rtol=0.1).choices[:2]
+    >>> one, both = small.trade_off(m=3, rtol=0.1)[:2]
     >>> one.d < both.d and one.misspecification > both.misspecification
     True
     """
@@ -266,7 +227,7 @@ class Representation:
         left = np.linalg.svd(rest, full_matrices=False)[0][:, : self.rank - first.shape[1]]
         return np.hstack([first, left])
 
-    def trade_off(self, m: int, *, noise: ArrayLike = 1.0, rtol: float = 1e-2) -> TradeOff:
+    def trade_off(self, m: int, *, noise: ArrayLike = 1.0, rtol: float = 1e-2) -> list[Choice]:
         """The costs of each number of features, for finding the m best candidates.
 
         Parameters
@@ -278,8 +239,8 @@ class Representation:
 
         Returns
         -------
-        TradeOff
-            Misspecification, characteristic time and initial design of every choice.
+        list of Choice
+            By order, fewest features first.
 
         Raises
         ------
@@ -303,9 +264,7 @@ class Representation:
                 pulls = _pulls(plain.features), _pulls(white.features)
                 costs = *widths, plain.condition, *pulls, *(time.value for time in times)
                 choices.append(Choice(order, d, *costs))
-        anything = Model(np.ones((self.K, 1)), math.inf)
-        unstructured = characteristic_time(anything, self.means, m, noise=spread, rtol=rtol)
-        return TradeOff(m, tuple(choices), unstructured.value)
+        return choices
 
     def to_instance(
         self, *, noise: ArrayLike = 1.0, misspecification: float | None = None
