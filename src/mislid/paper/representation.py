@@ -429,7 +429,7 @@ def learn(
         _r2(rewards[part], features_of(rows[part]) @ theta) for part in (fitted, tested)
     )
     left_out = tuple(tested.tolist())
-    passes = network.n_iter_
+    passes = len(network.loss_curve_)
     return Representation(features, theta, averages, labels, r2_train, r2_test, left_out, passes)
 
 

@@ -29,7 +29,9 @@ SMALL = {"hidden": (16,), "width": 4, "epochs": 40}
 
 def test_scores_are_those_of_the_predictions(data):
     X, y = data
-    learned = learn(X, y, candidates=X, means=y, **SMALL)
+    seen = []
+    learned = learn(X, y, candidates=X, means=y, progress=lambda *now: seen.append(now), **SMALL)
+    assert [epoch for epoch, *_ in seen] == list(range(1, learned.epochs + 1))
     part = np.isin(np.arange(len(y)), learned.tested)
     for rows, score in ((~part, learned.r2_train), (part, learned.r2_test)):
         left = np.mean((y[rows] - learned.predictions[rows]) ** 2)
