@@ -53,8 +53,6 @@ def status_command(study: Study, exit_code: bool, no_forecast: bool, form: str) 
 def _status_lines(
     seen: Overview, facts: dict[str, Any], progress: StudyProgress
 ) -> Iterator[tuple[str, Any]]:
-    from mislid.forecast.simulate import forecast_words
-
     unproven = not seen.proven and (seen.decided or seen.contradictions)
     left = facts["budget_left"]
     yield "study", seen.name
@@ -85,7 +83,7 @@ def _status_lines(
         needed = number(progress.threshold or 0.0)
         yield "evidence", f"{number(progress.statistic)} of {needed}"
     if not seen.decided:
-        yield "forecast", forecast_words(progress)
+        yield "forecast", progress.statement
         if progress.lower_bound is not None and math.isfinite(progress.lower_bound):
             yield "any method needs", f"about {number(progress.lower_bound)} in all"
     if seen.proved is not None:
@@ -176,10 +174,8 @@ def what_if_command(study: Study, form: str, **changes: Any) -> None:
     if not given:
         _print_sensitivity(form, study)
         return
-    from mislid.forecast.simulate import forecast_words
-
     found = study.what_if(**given)
-    forecast = "would have decided" if found.decided_now else forecast_words(found)
+    forecast = "would have decided" if found.decided_now else found.statement
     lines = [*given.items(), ("forecast", forecast), ("best now", found.answer_now)]
     print_facts(form, {"study": study.study_name, **found.to_dict()}, lines)
 

@@ -28,8 +28,8 @@ from mislid.cli.output import as_table, figure_if_possible, print_rows
 from mislid.errors import MissingDataError
 
 if TYPE_CHECKING:
+    from mislid.paper.demo import Demo
     from mislid.paper.experiments import Case, Method
-    from mislid.paper.experiments.demo import Demo
     from mislid.simulation.identify import Identification, Progress
 
 EXPERIMENT_NAMES = ("A", "B", "C", "D", "E")
@@ -46,7 +46,7 @@ def demo_command(output: str, seed: int) -> None:
     from mislid.io import new_place
 
     path = new_place(output, "--output", ".png")
-    from mislid.paper.experiments.demo import DELTA, M, draw_demo, run_demo
+    from mislid.paper.demo import DELTA, M, draw_demo, run_demo
 
     demo = run_demo(_show_progress, seed)
     instance = demo.instance
@@ -84,7 +84,7 @@ def _names(demo: Demo, arms: tuple[int, ...]) -> str:
 
 
 def _answer(demo: Demo) -> str:
-    from mislid.paper.experiments.demo import DELTA
+    from mislid.paper.demo import DELTA
 
     found = demo.found["mislid"]
     evidence = found.certificate
@@ -104,7 +104,7 @@ def _answer(demo: Demo) -> str:
 
 
 def _comparison(demo: Demo) -> str:
-    from mislid.paper.experiments.demo import DELTA, METHODS
+    from mislid.paper.demo import DELTA, METHODS
 
     rows = [("method", "measurements", "descriptors", "stopping", "answer")]
     for name, found in demo.found.items():
@@ -255,7 +255,7 @@ def represent_command(
     kept.to_instance(noise=noise).save(place)
     found = learned.trade_off(m, noise=noise)
     heading = [field.name for field in fields(Choice)]
-    print_rows(form, heading, [astuple(choice) for choice in found.choices])
+    print_rows(form, heading, [astuple(choice) for choice in found])
     click.echo(
         f"R^2 {learned.r2_train:.3f} in training, {learned.r2_test:.3f} in test. Saved {place} "
         f"with {kept.d} features and misspecification {kept.misspecification:.4g}.",
