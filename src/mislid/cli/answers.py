@@ -146,7 +146,7 @@ def result_command(study: Study, now: bool, form: str) -> int:
         "contradictions": result.contradictions,
         "corrections": result.corrections,
     }
-    lines = known({**facts, "contradictions": None})
+    lines = known({**facts, "proven": None, "contradictions": None})  # the guarantee says it
     print_facts(form, facts, lines + [("CONTRADICTED", words) for words in result.contradictions])
     return CONTRADICTED if result.contradictions else 0
 
