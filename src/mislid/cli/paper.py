@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +25,12 @@ from mislid.cli.options import (
     quiet_option,
     seed_option,
 )
-from mislid.cli.output import as_table, figure_if_possible, print_rows
+from mislid.cli.output import as_table, figure_if_possible, print_facts, print_rows
 from mislid.errors import MissingDataError
 
 if TYPE_CHECKING:
+    from mislid.model import Instance
     from mislid.paper.experiments import Case, Method
-    from mislid.paper.experiments.demo import Demo
     from mislid.simulation.identify import Identification, Progress
 
 EXPERIMENT_NAMES = ("A", "B", "C", "D", "E")
@@ -46,7 +47,7 @@ def demo_command(output: str, seed: int) -> None:
     from mislid.io import new_place
 
     path = new_place(output, "--output", ".png")
-    from mislid.paper.experiments.demo import DELTA, M, draw_demo, run_demo
+    from mislid.paper.experiments.demo import DELTA, METHODS, M, draw_demo, run_demo
 
     demo = run_demo(_show_progress, seed)
     instance = demo.instance
@@ -54,9 +55,27 @@ def demo_command(output: str, seed: int) -> None:
         f"Which {M} of {instance.K} compounds are most potent, at error rate {DELTA:g}? "
         f"{instance.d - 1} descriptors predict\npotency linearly, to within "
         f"{instance.model.misspecification:g}; an assay has a standard deviation of "
-        f"{instance.noise[0]:g}.\n\n{_answer(demo)}\n\n{_comparison(demo)}\n"
-        f"One run each; --seed {seed + 1} gives others."
+        f"{instance.noise[0]:g}.\n"
     )
+    _print_answer(instance, demo.found["mislid"], DELTA)
+    rows = [
+        (
+            name,
+            f"{found.samples:,}",
+            METHODS[name].descriptors,
+            "own test" if METHODS[name].stopping == "heuristic" else METHODS[name].stopping,
+            _outcome(instance, found),
+        )
+        for name, found in demo.found.items()
+    ]
+    for name, time in (("mislid", demo.time), ("LUCB", demo.time_without_features)):
+        least = f"{time.samples(DELTA):,.0f}"
+        descriptors = METHODS[name].descriptors
+        rows.append(("lower bound", least, descriptors, "any", "the least on average"))
+    click.echo()
+    heading = ("method", "measurements", "descriptors", "stopping", "answer")
+    print_rows("table", heading, rows, len(heading))
+    click.echo(f"One run each; --seed {seed + 1} gives others.")
     with figure_if_possible():
         from mislid.plotting import save
 
@@ -79,54 +98,35 @@ def _repaint(line: str, *, is_last: bool) -> None:
         click.echo(line, err=True)
 
 
-def _names(demo: Demo, arms: tuple[int, ...]) -> str:
-    return ", ".join(str(demo.instance.label(arm)) for arm in arms)
-
-
-def _answer(demo: Demo) -> str:
-    from mislid.paper.experiments.demo import DELTA
-
-    found = demo.found["mislid"]
+def _print_answer(instance: Instance, found: Identification, delta: float) -> None:
     evidence = found.certificate
     if found.answer is None or evidence is None or evidence.pair is None:
-        return f"No answer: {found.status} after {found.samples:,} measurements."
-    verdict = "right" if found.correct else "wrong"
+        click.echo(f"No answer: {found.status} after {found.samples:,} measurements.")
+        return
     proven = "proven" if evidence.proven else "not proven"
-    bound = f"wrong with probability at most {DELTA:g}, {proven} (rule {evidence.rule})"
-    lines = [
-        ("answer", f"{_names(demo, found.answer)} ({verdict})"),
-        ("guarantee", bound),
-        ("evidence", f"{evidence.statistic:.2f}, threshold {evidence.threshold:.2f}"),
-        ("hardest pair", _names(demo, evidence.pair).replace(", ", " against ")),
-        ("measurements", f"{found.samples:,}"),
-    ]
-    return as_table(lines, 2)
+    lines = {
+        "answer": f"{_names(instance, found.answer)} ({'right' if found.correct else 'wrong'})",
+        "guarantee": f"wrong with probability at most {delta:g}, {proven} (rule {evidence.rule})",
+        "evidence": f"{evidence.statistic:.2f}, threshold {evidence.threshold:.2f}",
+        "hardest pair": _names(instance, evidence.pair).replace(", ", " against "),
+        "measurements": f"{found.samples:,}",
+    }
+    print_facts("table", lines)
 
 
-def _comparison(demo: Demo) -> str:
-    from mislid.paper.experiments.demo import DELTA, METHODS
-
-    rows = [("method", "measurements", "descriptors", "stopping", "answer")]
-    for name, found in demo.found.items():
-        method = METHODS[name]
-        rule = "own test" if method.stopping == "heuristic" else method.stopping
-        rows.append((name, f"{found.samples:,}", method.descriptors, rule, _outcome(demo, found)))
-    for name, time in (("mislid", demo.time), ("LUCB", demo.time_without_features)):
-        least = f"{time.samples(DELTA):,.0f}"
-        bound = ("lower bound", least, METHODS[name].descriptors, "any", "the least on average")
-        rows.append(bound)
-    return as_table(rows, len(rows[0]))
-
-
-def _outcome(demo: Demo, found: Identification) -> str:
+def _outcome(instance: Instance, found: Identification) -> str:
     if found.answer is None:
         return f"none, {found.status}"
     if found.correct:
-        return _names(demo, found.answer)
-    best = demo.instance.top(len(found.answer))
-    missed = tuple(arm for arm in best if arm not in found.answer)
+        return _names(instance, found.answer)
+    best = instance.top(len(found.answer))
+    missed = [arm for arm in best if arm not in found.answer]
     worst = ", the best" if best[0] in missed else ""
-    return f"{_names(demo, found.answer)}: wrong, without {_names(demo, missed)}{worst}"
+    return f"{_names(instance, found.answer)}: wrong, without {_names(instance, missed)}{worst}"
+
+
+def _names(instance: Instance, arms: Iterable[int]) -> str:
+    return ", ".join(str(instance.label(arm)) for arm in arms)
 
 
 @click.command("reproduce")

@@ -1,4 +1,4 @@
-"""`mislid study create`, `add`, `retire`, `redeclare` and `accept`: the question of a study."""
+"""`mislid study create`, `delete`, `add`, `retire`, `redeclare` and `accept`: questions."""
 
 from __future__ import annotations
 
@@ -17,21 +17,16 @@ from mislid.cli.options import (
     examples,
     flag,
     format_option,
-    option,
-    question_options,
-    rule_options,
-    seed_option,
-)
-from mislid.cli.output import known, print_facts
-from mislid.cli.study import (
-    as_address,
     on_study,
     open_storage,
+    option,
+    question_options,
     reason_option,
-    record_change,
-    refuse_unknown_column,
+    rule_options,
+    seed_option,
     storage_option,
 )
+from mislid.cli.output import print_facts, record_change
 from mislid.errors import FileFormatError, ProblemError
 
 if TYPE_CHECKING:
@@ -99,7 +94,7 @@ table_options = all_of(
 @format_option()
 def create_command(
     name: str,
-    storage: str | None,
+    storage: str | Path,
     file: str,
     ignored: tuple[str, ...],
     noise: str | None,
@@ -115,7 +110,6 @@ def create_command(
     --misspecification is left out; with them, leaving it out means that it is not known. In the
     file of an instance, .npz or .csv with a column mean, the means are ignored.
     """
-    as_address(storage)
     from mislid.study import create_study
 
     given, declared = _read_candidates(file, ignored, noise, cost)
@@ -145,19 +139,16 @@ def _print_question(form: str, study: Study) -> None:
         "features": None if candidates.features is None else study.features_check().statement,
         "expected": None if settings.budget is None else study.budget_check().statement,
     }
-    shown = {"candidates": _sizes(study), "columns": None, "noise": settings.noise_words}
-    print_facts(form, facts, known(facts | shown))
-
-
-def _sizes(study: Study) -> str:
-    """How many candidates, with the first and last labels, so that a wrong column is seen."""
-    candidates = study.candidates
-    words = [visible(str(label)) for label in candidates.labels]
-    some = ", ".join(words if len(words) <= 4 else [*words[:2], "...", words[-1]])
+    # The first labels and the last show whether a wrong column was read.
+    labels = [visible(str(label)) for label in candidates.labels]
+    some = ", ".join(labels if len(labels) <= 4 else [*labels[:2], "...", labels[-1]])
     given = len(candidates.shown)
-    features = "a feature" if given == 1 else f"{given or 'no'} features"
     d = 0 if candidates.features is None else candidates.features.shape[1]
-    return f"{candidates.K} ({some}), with {features}{' and a common level' if d > given else ''}"
+    features = "a feature" if given == 1 else f"{given or 'no'} features"
+    level = " and a common level" if d > given else ""
+    sizes = f"{candidates.K} ({some}), with {features}{level}"
+    shown = {"candidates": sizes, "columns": None, "noise": settings.noise_words}
+    print_facts(form, facts, facts | shown)
 
 
 def _read_candidates(
@@ -174,9 +165,8 @@ def _read_candidates(
         found = table.noise if noise is None else _declared_noise(noise, file, [])
         arms = {"candidates": table.features, "names": table.names, "noise": found}
         return arms, table.misspecification
-    for name, column in [*(("--ignore", one) for one in ignored), ("--cost", cost)]:
-        if column is not None:
-            refuse_unknown_column(sheet, name, column)
+    for column in ignored:
+        sheet.column(column)
     naming, *others = sheet.headings
     columns = [one for one in others if one not in {*ignored, cost, noise}]
     if "noise" in columns:
@@ -210,6 +200,25 @@ def _declared_noise(text: str, path: str, headings: Sequence[str]) -> Any:
             f"{did_you_mean(text, [*_NOISE_MODELS, *headings])}"
         )
     return found
+
+
+@click.command("delete", epilog=examples("mislid study delete rehearsal --yes"))
+@click.argument("name")
+@storage_option
+@flag("--yes", "Do not ask.")
+@format_option()
+def delete_command(name: str, storage: str | Path, yes: bool, form: str) -> None:
+    """Delete study NAME and its log, for good."""
+    from mislid.study import delete_study
+
+    with open_storage(storage) as place:
+        size = len(place.read(place.find(name)))
+        if not yes:
+            click.confirm(
+                f"Delete study {name!r} for good? Events in its log: {size}", abort=True, err=True
+            )
+        delete_study(study_name=name, storage=place)
+    print_facts(form, {"deleted": name, "events": size})
 
 
 @on_study("add", "mislid study add potency --candidates plate2.csv --reason 'second delivery'")
@@ -253,10 +262,10 @@ def redeclare_command(study: Study, form: str, **given: Any) -> None:
     "Up to which the answer is wanted; by default as far as it is proved.",
 )
 @reason_option
-def accept_command(study: Study, misspecification: float | None, form: str, **reason: Any) -> None:
+def accept_command(study: Study, form: str, **given: Any) -> None:
     """Take the present answer of study NAME, proved for every misspecification up to some value.
 
     All that `mislid study what-if` says of misspecifications holds at once, so one may look first,
     as often as one likes.
     """
-    record_change(form, study, lambda: study.accept(misspecification, **reason))
+    record_change(form, study, lambda: study.accept(**given))

@@ -23,7 +23,7 @@ from mislid.cli.options import (
     rule_options,
     seed_option,
 )
-from mislid.cli.output import as_table, figure_if_possible, known, print_facts, print_rows
+from mislid.cli.output import as_table, figure_if_possible, print_facts, print_rows
 from mislid.stopping.rules import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
 
 instance_options = all_of(
@@ -98,15 +98,16 @@ def run_command(
         facts[name] = [getattr(row, name) for row in rows]
     rule = STOPPING_RULES.get(options["stopping"])
     caveat = "" if rule is not None and rule.guaranteed else f", {NO_GUARANTEE}"
-    given = {
+    lines = {
         "arms, dimension": f"{instance.K}, {instance.d}",
         "misspecification": instance.model.misspecification,
         "algorithm": options["algorithm"],
         "stopping": f"{options['stopping']}, error rate {options['delta']:g}{caveat}",
         "assumed_noise": options["assume_noise"],
         "tolerance": options["tolerance"] or None,
+        **summary,
     }
-    print_facts(form, facts | {"settings": settings}, known(given | summary))
+    print_facts(form, facts | {"settings": settings}, lines)
 
 
 @click.command("bound")
@@ -139,9 +140,8 @@ def bound_command(
     }
     if time.note:
         facts["note"] = time.note
-    print_facts(form, facts, known({**facts, "allocation": None}))
+    print_facts(form, facts, {**facts, "allocation": None})
     if form == "table":
-        shares = enumerate(facts["allocation"])
-        order = sorted(shares, key=lambda arm_and_share: -arm_and_share[1])
-        table = [(f"arm {instance.label(arm)}", f"{share:7.2%}") for arm, share in order]
-        click.echo(f"\noptimal allocation\n{as_table(table, 2)}")
+        order = (-time.allocation).argsort(kind="stable")
+        rows = [(f"arm {instance.label(arm)}", f"{time.allocation[arm]:7.2%}") for arm in order]
+        click.echo(f"\noptimal allocation\n{as_table(rows, 2)}")

@@ -118,7 +118,7 @@ def _csv_table(content: bytes, path: str) -> Table:
     if not sheet.has("mean") or not features:
         raise FileFormatError(
             f"{path!r} must have a column 'mean' and at least one feature column; "
-            f"got the headings {', '.join(map(repr, sheet.headings))}"
+            f"got the headings {sheet.listed()}"
         )
     noise = sheet.numbers("noise") if sheet.has("noise") else None
     names = sheet.texts("name") if sheet.has("name") else None

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mislid._formatting import did_you_mean
 from mislid._validation import Matrix, Vector
 from mislid.errors import FileFormatError, MissingPackageError
 from mislid.io.files import as_path, read_content
@@ -73,9 +74,24 @@ class Sheet:
         """The line number of a row."""
         return self.rows[at][0]
 
+    def listed(self, most: int = 8) -> str:
+        """The first headings, for messages."""
+        more = len(self.headings) - most
+        some = ", ".join(map(repr, self.headings[:most]))
+        return f"{some} and {more} more" if more > 0 else some
+
+    def column(self, heading: str) -> int:
+        """The place of a column; refuses one that is not there."""
+        if not self.has(heading):
+            raise FileFormatError(
+                f"{self.path!r} must have a column {heading!r}; got the headings {self.listed()}"
+                f"{did_you_mean(heading, self.headings)}"
+            )
+        return self.headings.index(heading)
+
     def texts(self, heading: str) -> list[str]:
         """The cells of a column."""
-        column = self.headings.index(heading)
+        column = self.column(heading)
         return [cells[column] for _, cells in self.rows]
 
     def decimals(self, heading: str) -> list[float | str | None]:

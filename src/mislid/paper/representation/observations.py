@@ -91,15 +91,12 @@ def read_observations(
     naming = "name" if name is None and sheet.has("name") else name
     apart = {*groups, target} | {heading for heading in (naming, where and where[0]) if heading}
     for heading in sorted(apart):
-        if not sheet.has(heading):
-            raise ProblemError(
-                f"{sheet.path!r} must have a column {heading!r}; got the headings {_listed(sheet)}"
-            )
+        sheet.column(heading)
     columns = tuple(heading for heading in sheet.headings if heading not in apart)
     if not columns:
         raise FileFormatError(
             f"{sheet.path!r} must have a feature column besides target, name and groups; "
-            f"got the headings {_listed(sheet)}"
+            f"got the headings {sheet.listed()}"
         )
     try:
         X = sheet.matrix(columns)
@@ -169,9 +166,3 @@ def _check_members(
                 f"lines {sheet.line(rows[0])} and {sheet.line(rows[row])} differ in column "
                 f"{columns[column]!r} (is it a group?)"
             )
-
-
-def _listed(sheet: Sheet, most: int = 8) -> str:
-    shown = ", ".join(map(repr, sheet.headings[:most]))
-    rest = len(sheet.headings) - most
-    return f"{shown} and {rest} more" if rest > 0 else shown
