@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import secrets
-from collections.abc import Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,34 +18,33 @@ from mislid.cli.options import (
     file_argument,
     flag,
     format_option,
+    on_storage,
     on_study,
     open_storage,
     option,
     question_options,
+    several,
     storage_argument,
-    storage_option,
 )
 from mislid.cli.output import NO_PROOF, is_proven, print_facts, print_rows, shown
-from mislid.errors import MislidError, MissingPackageError
+from mislid.errors import MislidError
 
 if TYPE_CHECKING:
     from mislid.forecast import StudyProgress
     from mislid.forecast.overview import Overview
     from mislid.study import Study
+    from mislid.study.storage import Storage
 
 # Exit statuses.
 UNDECIDED, UNPROVEN, CONTRADICTED = 3, 3, 4
 
 
-@click.command("list", epilog=examples("mislid study list --storage lab.db --format json"))
-@storage_option
-@format_option()
-def list_command(storage: str | Path, form: str) -> None:
+@on_storage("list", "mislid study list --storage lab.db --format json")
+def list_command(storage: Storage, form: str) -> None:
     """Print a line about every study in the storage."""
     from mislid.study import StudySummary, list_studies
 
-    with open_storage(storage) as place:
-        lines = list_studies(storage=place)
+    lines = list_studies(storage=storage)
     if not lines:
         click.echo("There are no studies yet.", err=True)
     rows = []
@@ -76,7 +74,7 @@ def status_command(study: Study, exit_code: bool, no_forecast: bool, form: str) 
     seen = study.overview()
     facts = seen.to_dict(forecast=not no_forecast)
     progress = seen.standing if no_forecast else seen.progress
-    lines = list(_status_lines(seen, facts, progress)) if form == "table" else None
+    lines = _status_lines(seen, facts, progress) if form == "table" else None
     if form == "csv":
         facts["warnings"] = [warning.message for warning in seen.warnings]
     print_facts(form, facts, lines)
@@ -87,50 +85,50 @@ def status_command(study: Study, exit_code: bool, no_forecast: bool, form: str) 
 
 def _status_lines(
     seen: Overview, facts: dict[str, Any], progress: StudyProgress
-) -> Iterator[tuple[str, Any]]:
+) -> list[tuple[str, Any]]:
     from mislid.forecast.simulate import forecast_words
 
-    unproven = not seen.proven and (seen.decided or seen.contradictions)
-    left = facts["budget_left"]
-    yield "study", seen.name
-    yield "status", f"{facts['status']}{f', {NO_PROOF}' if unproven else ''}"
-    yield "question", f"{the_best(seen.settings.m)} of {seen.K} candidates"
-    yield "guarantee", facts["guarantee"]
-    yield "measurements", f"{seen.samples:,}"
-    if left is not None:
-        used = "used up: `mislid study result --now` says what to report"
-        yield "budget", f"{facts['budget']:,}, {f'{left:,} left' if left else used}"
-    yield "cost", facts["spent"]
-    yield "added", facts["added"]
-    yield "left", facts["left"]
-    yield "not measured now", facts["retired"]
-    if seen.settings.promised is not None:
-        share = f"{facts['delta_left']:.3g} of {facts['delta']:g}"
-        yield "delta left", f"{share}; changes after a look took the rest"
-    yield "pending trials", f"{facts['pending']:,}"
-    if seen.decision is not None:
-        yield "answer", shown(facts["answer"]) + ("" if seen.decided else f", {NO_PROOF}")
-        if set(seen.best_now) != set(seen.leaders):
-            yield "best now", facts["best_now"]
-    elif progress.best_now:
-        yield "best now", f"{shown(progress.best_now)} (no answer yet)"
+    left, promised = facts["budget_left"], seen.settings.promised
+    lines = {
+        "study": seen.name,
+        "status": seen.status,
+        "question": f"{the_best(seen.settings.m)} of {seen.K} candidates",
+        "guarantee": facts["guarantee"],
+        "measurements": f"{seen.samples:,}",
+        "budget": None if left is None else f"{facts['budget']:,}, {left:,} left",
+        "cost": facts["spent"],
+        "added": facts["added"],
+        "left": facts["left"],
+        "not measured now": facts["retired"],
+        "delta left": promised and f"{facts['delta_left']:.3g} of {facts['delta']:g}",
+        "pending trials": f"{facts['pending']:,}",
+        "answer": facts["answer"],
+    }
+    if seen.decision is None and progress.best_now:
+        lines["best now"] = f"{shown(progress.best_now)} (no answer yet)"
+    elif set(seen.best_now) != set(seen.leaders):
+        lines["best now"] = facts["best_now"]
     if progress.pair is not None:
-        yield "limiting pair", "{} against {}".format(*progress.pair)
+        lines["limiting pair"] = "{} against {}".format(*progress.pair)
     if progress.statistic is not None and not seen.contradictions:
-        yield "evidence", f"{number(progress.statistic)} of {number(progress.threshold or 0.0)}"
+        needed = number(progress.threshold or 0.0)
+        lines["evidence"] = f"{number(progress.statistic)} of {needed}"
     if not seen.decided:
-        yield "forecast", forecast_words(progress)
+        lines["forecast"] = forecast_words(progress)
         if progress.lower_bound is not None and math.isfinite(progress.lower_bound):
-            yield "any method needs", f"about {number(progress.lower_bound)} in all"
+            lines["any method needs"] = f"about {number(progress.lower_bound)} in all"
     if seen.proved is not None:
-        largest, smallest = seen.proved
+        largest, least = seen.proved
         up_to = "none" if largest is None else f"all up to {number(largest)}"
-        yield "proved for", f"misspecifications: {up_to}; refuted: any below {number(smallest)}"
-    yield from (("CONTRADICTED", words) for words in seen.contradictions)
-    yield from (("withdrawn", f"a decision: {words}") for words in facts["withdrawn"])
+        lines["proved for"] = f"misspecifications: {up_to}; refuted: any below {number(least)}"
     if facts["corrections"]:
-        yield "corrections", f"{facts['corrections']:,}, in the log"
-    yield from (("warning", warning.message) for warning in seen.warnings)
+        lines["corrections"] = f"{facts['corrections']:,}, in the log"
+    return [
+        *lines.items(),
+        *(("CONTRADICTED", words) for words in seen.contradictions),
+        *(("withdrawn", f"a decision: {words}") for words in facts["withdrawn"]),
+        *(("warning", warning.message) for warning in seen.warnings),
+    ]
 
 
 @on_study("result", "mislid study result potency", "mislid study result potency --now")
@@ -253,12 +251,8 @@ def export_command(
     study: Study, events: bool, html: str | None, certificate: str | None, form: str
 ) -> None:
     """Print the measurements of study NAME or its log, or write a certificate or a report."""
-    from mislid.io import new_place
     from mislid.study import ObservationRow
 
-    for name, path in (("--html", html), ("--certificate", certificate)):
-        if path is not None:
-            new_place(path, name)  # before anything is computed
     if certificate is not None:
         if study.result is None:
             raise MislidError(f"study {study.study_name!r} has not decided: it has no certificate")
@@ -285,27 +279,23 @@ def _events(study: Study) -> list[list[Any]]:
     for event in study.events():
         entry = entry_of(event)
         fact = json.loads(entry.body)
-        for arms in {"arms", "answer", "pair", "proposed"} & set(fact):
-            fact[arms] = [labels[arm] for arm in fact[arms]]
-        if "arm" in fact:
-            fact["arm"] = labels[fact["arm"]]
+        for name in {"arm", "arms", "answer", "pair", "proposed"} & set(fact):
+            arms = fact[name]
+            fact[name] = labels[arms] if name == "arm" else [labels[arm] for arm in arms]
         rows.append([entry.sequence, moment(entry.time, exact=True), entry.kind, fact])
     return rows
 
 
-@click.command("check", epilog=examples("mislid study check potency --head 3f1c..."))
+@on_storage("check", "mislid study check potency --head 3f1c...")
 @click.argument("name")
-@storage_option
 @option("--head", str, "A seal that was written down: the log must have it.")
-@format_option()
-def check_command(name: str, storage: str | Path, head: str | None, form: str) -> int:
+def check_command(storage: Storage, name: str, head: str | None, form: str) -> int:
     """Check every seal and every event in the log of study NAME, and its decision from the
     measurements. Exit status 1, and what is wrong, if anything does not hold.
     """
     from mislid.study import check_study
 
-    with open_storage(storage) as place:
-        found = check_study(study_name=name, storage=place, head=head)
+    found = check_study(study_name=name, storage=storage, head=head)
     facts = found.to_dict()
     lines = {**facts, "problems": None, "ok": "yes" if found.ok else "NO"}
     problems = [("problem", words) for words in found.problems]
@@ -327,24 +317,8 @@ def check_command(name: str, storage: str | Path, head: str | None, form: str) -
 @option("--port", click.IntRange(0, 65535), "The port to listen to; 0 is any free one.", 8600)
 @flag("--write", "Let clients with the token change studies.")
 @option("--token-file", FILE, "A file with the token; by default a random token is printed.")
-@option(
-    "--name",
-    str,
-    "Another name of the server in browsers, with a port if it is not the usual one; may be "
-    "repeated.",
-    (),
-    "names",
-    multiple=True,
-)
-@option(
-    "--trusted-proxy",
-    str,
-    "The address of a proxy in front of this server, such as 127.0.0.1, whose X-Forwarded-For and "
-    "X-Forwarded-Proto are believed; may be repeated.",
-    (),
-    "proxies",
-    multiple=True,
-)
+@several("--name", "names", "Another name of the server in browsers, with a port unless usual.")
+@several("--trusted-proxy", "proxies", "Address of a proxy whose X-Forwarded-... are believed.")
 def serve_command(
     storage: str | Path, host: str, port: int, write: bool, token_file: str | None, **policy: Any
 ) -> None:
@@ -352,12 +326,8 @@ def serve_command(
     Only this computer can ask, and nothing can be changed, unless --host and --write say otherwise;
     then a token is needed.
     """
-    try:
-        from mislid.server import access, app
-    except ImportError as problem:
-        raise MissingPackageError(
-            f"a server needs more packages (pip install 'mislid[serve]'): {problem}"
-        ) from None
+    from mislid.server import access, app
+
     token = None if token_file is None else access.read_token(token_file)
     is_new = token is None and (write or host not in access.LOCAL)
     token = secrets.token_urlsafe(24) if is_new else token

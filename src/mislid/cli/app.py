@@ -138,6 +138,8 @@ def _explain(problem: Exception) -> str | None:
         return sentence(problem)
     if isinstance(problem, MemoryError):
         return "there is not enough memory for this: ask about fewer candidates or less data."
+    if isinstance(problem, ModuleNotFoundError) and problem.name:
+        return f"this needs {problem.name} (pip install 'mislid[all]')."
     packages = {kind.__module__.partition(".")[0] for kind in type(problem).__mro__}
     if packages & {"sqlalchemy", "sqlite3", "psycopg"}:
         said = without_password(str(problem).partition("\n")[0])

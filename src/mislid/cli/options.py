@@ -37,6 +37,11 @@ def flag(name: str, text: str) -> Callable[[F], F]:
     return click.option(name, is_flag=True, help=text)
 
 
+def several(name: str, to: str, text: str) -> Callable[[F], F]:
+    """An option that may be given several times."""
+    return click.option(name, to, multiple=True, help=f"{text} May be repeated.")
+
+
 def all_of(*options: Any) -> Callable[[F], F]:
     """Several options as one decorator; help lists them in this order."""
 
@@ -95,8 +100,13 @@ storage_option = option(
 )
 reason_option = option("--reason", str, "Why, for the log and the certificate.")
 seed_option = option("--seed", click.IntRange(0), "Seed of all random numbers.", 0)
-jobs_option = option("--jobs", WHOLE, "Number of processes.", 1)
 quiet_option = flag("--quiet", "Print nothing but results and errors.")
+runs_options = all_of(seed_option, option("--jobs", WHOLE, "Number of processes.", 1), quiet_option)
+misspecification_option = option(
+    "--misspecification",
+    click.FloatRange(0),
+    "Largest deviation of the means from linearity; inf for no structure.",
+)
 data_option = option(
     "--data", FOLDER, "Data directory; by default what MISLID_DATA names, else a cache directory."
 )
@@ -110,13 +120,11 @@ def format_option(default: str = "table") -> Callable[[F], F]:
 
 def question_options(*, changes: bool = False) -> Callable[[F], F]:
     """--m, --misspecification, --delta and --tolerance; none has a default for `changes`."""
-    more = "" if changes else "; by default what the file declares"
-    deviation = f"Largest deviation of the means from linearity, inf for no structure{more}."
     worst = "How much worse than the m-th best one of the answer may be."
     delta = click.FloatRange(0, 0.5, min_open=True)
     return all_of(
         option("--m", WHOLE, "How many of the best to find.", required=not changes),
-        option("--misspecification", click.FloatRange(0), deviation),
+        misspecification_option,
         option("--delta", delta, "Error rate.", None if changes else 0.05),
         option("--tolerance", click.FloatRange(0), worst, None if changes else 0.0),
     )
@@ -146,21 +154,34 @@ class Signed(click.Command):
         return super().parse_args(ctx, signed)
 
 
-def on_study(
+def on_storage(
     name: str, *calls: str, kind: type[click.Command] = click.Command, form: str = "table"
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command about study NAME, which gets it open, with --storage, --format and examples."""
+    """A command that gets a storage open, with --storage, --format and examples."""
 
     def made(function: Callable[..., Any]) -> click.Command:
         @functools.wraps(function)
-        def opened(name: str, storage: str | Path, **options: Any) -> Any:
+        def opened(storage: str | Path, **options: Any) -> Any:
+            with open_storage(storage) as place:
+                return function(place, **options)
+
+        given = all_of(storage_option, format_option(form))
+        return click.command(name, kind, epilog=examples(*calls))(given(opened))
+
+    return made
+
+
+def on_study(name: str, *calls: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command that gets study NAME of a storage."""
+
+    def made(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        def opened(place: Storage, name: str, **options: Any) -> Any:
             from mislid.study import load_study
 
-            with open_storage(storage) as place:
-                return function(load_study(study_name=name, storage=place), **options)
+            return function(load_study(study_name=name, storage=place), **options)
 
-        named = all_of(click.argument("name"), storage_option, format_option(form))
-        return click.command(name, kind, epilog=examples(*calls))(named(opened))
+        return on_storage(name, *calls, **more)(click.argument("name")(opened))
 
     return made
 

@@ -17,6 +17,8 @@ from mislid.cli.options import (
     examples,
     flag,
     format_option,
+    misspecification_option,
+    on_storage,
     on_study,
     open_storage,
     option,
@@ -24,6 +26,7 @@ from mislid.cli.options import (
     reason_option,
     rule_options,
     seed_option,
+    several,
     storage_option,
 )
 from mislid.cli.output import print_facts, record_change
@@ -31,20 +34,21 @@ from mislid.errors import FileFormatError, ProblemError
 
 if TYPE_CHECKING:
     from mislid.study import Study
+    from mislid.study.storage import Storage
 
 _NOISE_MODELS = ("unknown", "unknown-equal", "bernoulli")
 _SHOWN = ("m", "delta", "tolerance", "direction", "algorithm", "stopping", "seed", "budget")
+_DIRECTIONS = click.Choice(["maximize", "minimize"])
 
 table_options = all_of(
-    option(
+    click.option(
         "--candidates",
-        FILE,
-        ".csv or .xlsx with a label and features in every line, or the file of an instance.",
-        None,
         "file",
+        type=FILE,
         required=True,
+        help=".csv or .xlsx with a label and features in every line, or the file of an instance.",
     ),
-    option("--ignore", str, "A column that is no feature.", (), "ignored", multiple=True),
+    several("--ignore", "ignored", "A column that is no feature."),
     option(
         "--noise",
         str,
@@ -52,11 +56,7 @@ table_options = all_of(
         "unknown-equal (the same for all) for Gaussian values, LOW:HIGH for values in a range, or "
         "bernoulli for values 0 and 1; by default the standard deviations of the instance.",
     ),
-    option(
-        "--cost",
-        str,
-        "Column of the cost of a measurement: what proves most for its cost is measured.",
-    ),
+    option("--cost", str, "Column of the cost of a measurement, which is then saved."),
 )
 
 
@@ -73,35 +73,17 @@ table_options = all_of(
 @click.option(
     "--intercept/--no-intercept",
     default=None,
-    help="Whether a column of ones is added to the features, for a common level; by default, "
-    "unless they contain one.",
+    help="Add a feature that is 1 for all, a common level; by default, unless there is one.",
 )
 @question_options()
-@option(
-    "--budget",
-    WHOLE,
-    "Largest number of measurements: what they can be expected to prove is printed.",
-)
-@option(
-    "--direction",
-    click.Choice(["maximize", "minimize"]),
-    "Whether large or small values are best.",
-    "maximize",
-)
+@option("--budget", WHOLE, "Largest number of measurements; prints what they may prove.")
+@option("--direction", _DIRECTIONS, "Whether large or small values are best.", "maximize")
 @rule_options()
 @seed_option
 @flag("--load-if-exists", "Continue a study of this name and these settings; refuse others.")
 @format_option()
 def create_command(
-    name: str,
-    storage: str | Path,
-    file: str,
-    ignored: tuple[str, ...],
-    noise: str | None,
-    cost: str | None,
-    load_if_exists: bool,
-    form: str,
-    **settings: Any,
+    name: str, storage: str | Path, load_if_exists: bool, form: str, **settings: Any
 ) -> None:
     """Begin the study NAME: which m of the candidates in FILE are best?
 
@@ -112,7 +94,8 @@ def create_command(
     """
     from mislid.study import create_study
 
-    given, declared = _read_candidates(file, ignored, noise, cost)
+    table = {key: settings.pop(key) for key in ("file", "ignored", "noise", "cost")}
+    given, declared = _read_candidates(**table)
     settings |= given
     if settings["misspecification"] is None:
         settings["misspecification"] = declared
@@ -195,29 +178,24 @@ def _declared_noise(text: str, path: str, headings: Sequence[str]) -> Any:
     found = as_noise(text)
     if isinstance(found, str) and found not in _NOISE_MODELS:
         raise ProblemError(
-            f"--noise must be a number, LOW:HIGH, or one of the words and columns of {path!r}, "
-            f"{', '.join([*_NOISE_MODELS, *map(repr, headings)])}; got {text!r}"
-            f"{did_you_mean(text, [*_NOISE_MODELS, *headings])}"
+            f"--noise must be a number, LOW:HIGH, {', '.join(_NOISE_MODELS)} or a column of "
+            f"{path!r}; got {text!r}{did_you_mean(text, [*_NOISE_MODELS, *headings])}"
         )
     return found
 
 
-@click.command("delete", epilog=examples("mislid study delete rehearsal --yes"))
+@on_storage("delete", "mislid study delete rehearsal --yes")
 @click.argument("name")
-@storage_option
 @flag("--yes", "Do not ask.")
-@format_option()
-def delete_command(name: str, storage: str | Path, yes: bool, form: str) -> None:
+def delete_command(storage: Storage, name: str, yes: bool, form: str) -> None:
     """Delete study NAME and its log, for good."""
     from mislid.study import delete_study
 
-    with open_storage(storage) as place:
-        size = len(place.read(place.find(name)))
-        if not yes:
-            click.confirm(
-                f"Delete study {name!r} for good? Events in its log: {size}", abort=True, err=True
-            )
-        delete_study(study_name=name, storage=place)
+    size = len(storage.read(storage.find(name)))
+    if not yes:
+        asked = f"Delete study {name!r} for good? Events in its log: {size}"
+        click.confirm(asked, abort=True, err=True)
+    delete_study(study_name=name, storage=storage)
     print_facts(form, {"deleted": name, "events": size})
 
 
@@ -244,7 +222,7 @@ def retire_command(study: Study, candidate: str, form: str, **options: Any) -> N
 
 
 @on_study("redeclare", "mislid study redeclare potency --noise 0.5 --reason 'new estimate'")
-@option("--misspecification", click.FloatRange(0), "Largest deviation from linearity.")
+@misspecification_option
 @option("--noise", float, "Standard deviation of a measurement.")
 @reason_option
 def redeclare_command(study: Study, form: str, **given: Any) -> None:
@@ -256,14 +234,11 @@ def redeclare_command(study: Study, form: str, **given: Any) -> None:
 
 
 @on_study("accept", "mislid study accept potency --misspecification 0.3")
-@option(
-    "--misspecification",
-    click.FloatRange(0),
-    "Up to which the answer is wanted; by default as far as it is proved.",
-)
+@misspecification_option
 @reason_option
 def accept_command(study: Study, form: str, **given: Any) -> None:
-    """Take the present answer of study NAME, proved for every misspecification up to some value.
+    """Take the present answer of study NAME, proved for every misspecification up to the one that
+    is given, or as far as possible.
 
     All that `mislid study what-if` says of misspecifications holds at once, so one may look first,
     as often as one likes.

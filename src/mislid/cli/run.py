@@ -16,12 +16,10 @@ from mislid.cli.options import (
     as_noise,
     file_argument,
     format_option,
-    jobs_option,
     option,
     question_options,
-    quiet_option,
     rule_options,
-    seed_option,
+    runs_options,
 )
 from mislid.cli.output import as_table, figure_if_possible, print_facts, print_rows
 from mislid.stopping.rules import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
@@ -39,42 +37,27 @@ instance_options = all_of(
 @rule_options(*PUBLISHED_RULES)
 @option(
     "--assume-noise",
-    str,
-    "Noise that the rules assume instead: a standard deviation, unknown, unknown-equal (both "
-    "Gaussian), LOW:HIGH, bounded (from 0 to 1) or bernoulli (0 or 1); rewards of the latter three "
-    "are drawn in this range.",
+    as_noise,
+    "What the rules assume instead: a standard deviation, unknown, unknown-equal, LOW:HIGH, "
+    "bounded (from 0 to 1) or bernoulli; rewards of the latter three are drawn in this range.",
+    metavar="NOISE",
 )
 @option("--runs", WHOLE, "Number of runs.", 100)
 @option("--max-samples", WHOLE, "End a run after so many measurements.")
-@seed_option
-@jobs_option
-@option(
-    "--output",
-    FOLDER,
-    "Directory for settings.json, runs.csv and figure.png; the same call resumes an interrupted "
-    "one.",
-)
-@quiet_option
+@runs_options
+@option("--output", FOLDER, "Directory for all rows and a figure; the same call goes on there.")
 def run_command(
-    file: str,
-    m: int,
-    misspecification: float | None,
-    noise: float | None,
-    assume_noise: str | None,
-    form: str,
-    jobs: int,
-    output: str | None,
-    quiet: bool,
-    **options: Any,
+    file: str, m: int, form: str, jobs: int, output: str | None, quiet: bool, **options: Any
 ) -> None:
     """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
-    print how many measurements that took and how often the answer was wrong.
+    print how many measurements that took and how often the answer was wrong. FILE may declare the
+    misspecification and the noise.
     """
     from mislid.model import load_instance
     from mislid.simulation.replicate import replicate_rows, replicate_settings, summarise
 
-    instance = load_instance(file, misspecification, noise=noise)
-    options["assume_noise"] = None if assume_noise is None else as_noise(assume_noise)
+    truth = {name: options.pop(name) for name in ("misspecification", "noise")}
+    instance = load_instance(file, **truth)
     settings = replicate_settings(instance, m, **options)
     means = sorted(instance.means.tolist(), reverse=True)
     if means[m - 1] == means[m] and not (options["tolerance"] or options["max_samples"]):
@@ -113,13 +96,7 @@ def run_command(
 @click.command("bound")
 @instance_options
 def bound_command(
-    file: str,
-    m: int,
-    misspecification: float | None,
-    noise: float | None,
-    delta: float,
-    tolerance: float,
-    form: str,
+    file: str, m: int, delta: float, tolerance: float, form: str, **truth: float | None
 ) -> None:
     """Print the characteristic time of FILE (.npz or .csv), the optimal allocation of measurements,
     and the number of measurements that any method with error rate delta needs on average.
@@ -127,7 +104,7 @@ def bound_command(
     from mislid.geometry.time import characteristic_time
     from mislid.model import load_instance
 
-    instance = load_instance(file, misspecification, noise=noise)
+    instance = load_instance(file, **truth)
     time = characteristic_time(
         instance.model, instance.means, m, noise=instance.noise, tolerance=tolerance
     )

@@ -36,16 +36,15 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # Headings of sheets and tables that a feature must not have.
 _TAKEN = ("trial", "arm", "value", "state", "study", "worker", "until")
 _NOTES = {
+    "used up": "the budget is used up; `mislid study result --now` says what to report",
     "decided": "the study has decided; more is not needed",
     "contradicted": "the data contradict what was declared, and nothing is proven; `mislid study "
     "status` says what to do",
 }
 
 
-def _seconds(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+def _seconds(text: str) -> float:
     """Seconds, or a number with a unit."""
-    if text is None:
-        return None
     found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
     if not found or int(found[1]) == 0:
         raise click.BadParameter(f"{text!r} is no time such as 90, 30m, 1h or 2d")
@@ -59,25 +58,14 @@ def _seconds(_: click.Context, __: click.Parameter, text: str | None) -> float |
 )
 @option("-n", WHOLE, "Number of trials.", 1)
 @option("--worker", str, "Who asks; asking again gives its open trials back.")
-@option(
-    "--lease",
-    str,
-    "When others may be asked again, such as 3600, 30m, 1h or 2d; by default never.",
-    callback=_seconds,
-)
+@option("--lease", _seconds, "When others may be asked: 90, 30m, 1h or 2d.", metavar="TIME")
 @option("--max-candidates", WHOLE, "Different candidates in the batch.")
 @option("--max-per-candidate", WHOLE, "Trials of one candidate in the batch.")
 @option("--replicates", WHOLE, "Trials of each chosen candidate; -n counts trials.", 1)
 @option("--csv", FILE, "Write a sheet to fill in, .csv or .xlsx.", None, "sheet")
 @flag("--pending", "Hand out nothing new: all open trials, or those of --worker.")
 def ask_command(
-    study: Study,
-    n: int,
-    worker: str | None,
-    sheet: str | None,
-    pending: bool,
-    form: str,
-    **rest: Any,
+    study: Study, n: int, worker: str | None, sheet: str | None, form: str, **rest: Any
 ) -> None:
     """Print what to measure next in study NAME, and write it to a sheet for the lab.
 
@@ -85,7 +73,7 @@ def ask_command(
     its column `value`, or `fail` in its column `state`, and give it to `mislid study tell`.
     """
     place = None if sheet is None else _new_sheet(sheet)  # before trials are handed out
-    if pending:
+    if rest.pop("pending"):
         trials = [trial for trial in study.pending if worker in (None, trial.worker)]
     else:
         trials = study.ask(n, worker=worker, **rest)
@@ -114,10 +102,10 @@ def ask_command(
         print_rows(form, [*heading[:most], "worker", "until"], cells, len(heading) + 2)
     if sheet is not None:
         click.echo(f"Trials in {sheet}: {len(trials)}.", err=True)
-    used_up = "the budget is used up; `mislid study result --now` says what to report"
-    note = _NOTES.get(study.status, used_up if study.budget_left == 0 else None)
-    if note is not None:
-        click.echo(f"Note: {note}.", err=True)
+    is_used_up = study.status == "running" and study.budget_left == 0
+    standing = "used up" if is_used_up else study.status
+    if standing in _NOTES:
+        click.echo(f"Note: {_NOTES[standing]}.", err=True)
 
 
 def _with_features(study: Study, trials: Sequence[Trial]) -> tuple[list[str], list[list[Any]]]:
@@ -285,15 +273,11 @@ def import_command(
         problem.add_note(f"observation 0 is in line {table.line(0)} of {file!r}")
         raise
     imported = len(study.observation_rows()) - before
-    again = "" if imported else "  (they were imported before; another --key counts them again)"
+    again = "" if imported else ": known already; another --key counts them again"
     print_change(form, study, {"imported": imported}, {"imported": f"{imported}{again}"})
 
 
-row_option = option(
-    "--row",
-    click.IntRange(0),
-    "Instead of a trial: the row of a measurement that was imported, as `export` shows it.",
-)
+row_option = option("--row", click.IntRange(0), "Instead of a trial: a row that `export` shows.")
 
 
 @on_study(
