@@ -180,6 +180,17 @@ def bare(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Comma-separated lines in which no cell is a formula."""
+    lines = []
+    for row in rows:
+        line = io.StringIO(newline="")
+        # With this end of a line, cells with line breaks of either kind are quoted.
+        csv.writer(line, lineterminator="\r\n").writerow([guarded(cell) for cell in row])
+        lines.append(line.getvalue().removesuffix("\r\n") + "\n")
+    return "".join(lines)
+
+
 @dataclass(frozen=True)
 class Sheet:
     """Headings and rows of cells, and the comments `# key=value` above the headings."""
@@ -545,17 +556,13 @@ def _csv_bytes(table: Table) -> bytes:
                 f"around it; got {name!r}"
             )
     if table.names is not None:
-        columns["name"] = [guarded(name) for name in table.names]
+        columns["name"] = table.names
     # Python writes the shortest decimals that read back as the same floats.
     columns["mean"] = table.means.tolist()
     if table.noise is not None:
         columns["noise"] = table.noise.tolist()
     for column, feature in enumerate(table.features.T):
         columns[f"x{column}"] = feature.tolist()
-    buffer = io.StringIO(newline="")
-    if table.misspecification is not None:
-        buffer.write(f"# misspecification={table.misspecification!r}\n")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return buffer.getvalue().encode()
+    declared = table.misspecification
+    comment = "" if declared is None else f"# misspecification={declared!r}\n"
+    return (comment + csv_text([columns, *zip(*columns.values(), strict=True)])).encode()

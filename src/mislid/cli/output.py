@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,7 +25,7 @@ def print_facts(form: str, facts: Mapping[str, Any], lines: Lines | None = None)
     if form == "json":
         click.echo(as_json(facts))
     elif form == "csv":
-        click.echo(as_csv(list(facts), [list(facts.values())]))
+        click.echo(as_csv(list(facts), [list(facts.values())]), nl=False)
     else:
         given = facts if lines is None else lines
         pairs = given.items() if isinstance(given, Mapping) else given
@@ -45,9 +43,10 @@ def print_rows(
     """Print several things of one kind; a table aligns the first columns, `texts`, left."""
     if form == "json":
         click.echo(as_json([dict(zip(heading, row, strict=True)) for row in rows]))
+    elif form == "csv":
+        click.echo(as_csv(heading, rows), nl=False)
     else:
-        table = [heading, *rows]
-        click.echo(as_csv(heading, rows) if form == "csv" else as_table(table, texts))
+        click.echo(as_table([heading, *rows], texts))
 
 
 def as_json(value: Any) -> str:
@@ -64,20 +63,14 @@ def as_json(value: Any) -> str:
 def as_csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Comma-separated lines; None is empty, several values share a cell, no cell is a formula.
 
-    >>> print(as_csv(["a", "b"], [[True, None], ["=1+1", ["x", 2]]]))
+    >>> print(as_csv(["a", "b"], [[True, None], ["=1+1", ["x", 2]]]), end="")
     a,b
     true,
     '=1+1,x; 2
     """
-    from mislid.io import guarded
+    from mislid.io import csv_text
 
-    lines = []
-    for row in [heading, *rows]:
-        line = io.StringIO(newline="")
-        # With this end of a line, cells with line breaks of either kind are quoted.
-        csv.writer(line, lineterminator="\r\n").writerow([guarded(_cell(cell)) for cell in row])
-        lines.append(line.getvalue().removesuffix("\r\n"))
-    return "\n".join(lines)
+    return csv_text(map(_cell, row) for row in [heading, *rows])
 
 
 def _cell(value: Any) -> Any:

@@ -137,7 +137,7 @@ def _write(place: Path, heading: Sequence[str], rows: Sequence[Sequence[Any]]) -
     if place.suffix.lower() == ".xlsx":
         write_whole(place, workbook_bytes(heading, rows))
     else:
-        write_whole(place, f"{as_csv(heading, rows)}\n".encode())
+        write_whole(place, as_csv(heading, rows).encode())
 
 
 @on_study(
