@@ -61,11 +61,7 @@ def list_command(storage: Storage, form: str) -> None:
     "mislid study status potency",
     "until mislid study status potency --exit-code; do measure-one-more; done",
 )
-@flag(
-    "--exit-code",
-    f"Exit status {UNDECIDED} while the study has not decided, {CONTRADICTED} where its data "
-    "contradict what was declared.",
-)
+@flag("--exit-code", "Exit status 3 while undecided, 4 where data contradict what was declared.")
 @flag("--no-forecast", "Do not simulate the rest of the study, which can take seconds.")
 def status_command(study: Study, exit_code: bool, no_forecast: bool, form: str) -> int:
     """Print how far study NAME is: measurements, the best so far, the pair that limits it, how much
@@ -143,7 +139,8 @@ def result_command(study: Study, now: bool, form: str) -> int:
     if now:
         found = study.result_now()
         facts = {"study": study.study_name, **found.to_dict()}
-        print_facts(form, facts, {**facts, "pairs": None, "open pairs": len(found.pairs)})
+        lines = {**facts, "pairs": None, "open pairs": len(found.pairs)}
+        print_facts(form, facts, lines.items())
         return 0
     from mislid.forecast.overview import guarantee
 
@@ -202,12 +199,13 @@ def what_if_command(study: Study, form: str, **changes: Any) -> None:
         found = study.what_if(**given)
         forecast = "would have decided" if found.decided_now else forecast_words(found)
         lines = {**given, "forecast": forecast, "best now": found.answer_now}
-        print_facts(form, {"study": study.study_name, **found.to_dict()}, lines)
+        print_facts(form, {"study": study.study_name, **found.to_dict()}, lines.items())
         return
     known = study.sensitivity()
     facts = {"study": study.study_name, **known.to_dict()}
     if form != "csv":
-        print_facts(form, facts, {**facts, "table": None, "statement": known.statement})
+        lines = {**facts, "table": None, "statement": known.statement}
+        print_facts(form, facts, lines.items())
     if form == "table":
         click.echo()
     if form != "json":
@@ -228,9 +226,7 @@ def verify_command(file: str, form: str) -> int:
     proven = facts["proven"] is not False
     lines = [("holds", check) for check in facts["checks"]]
     lines.append(("answer", facts["answer"]) if facts["ok"] else ("FAILS", failure))
-    if not proven:
-        lines.append(("guarantee", NO_PROOF))
-        facts["guarantee"] = NO_PROOF
+    lines.append(("guarantee", None if proven else NO_PROOF))
     print_facts(form, {"file": file, **facts}, lines)
     if not facts["ok"]:
         raise MislidError(f"{file!r} does not hold: {failure}")

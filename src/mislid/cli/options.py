@@ -93,8 +93,7 @@ storage_argument = click.argument("storage", callback=_as_address)
 storage_option = option(
     "--storage",
     str,
-    "Where the study is: a file such as lab.db, or postgresql://user@host/database; by default "
-    f"what {STORAGE} names.",
+    f"lab.db or postgresql://user@host/database; by default what {STORAGE} names.",
     envvar=STORAGE,
     callback=_as_address,
 )

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mislid._formatting import plain
+
 if TYPE_CHECKING:
     from mislid.study import Study
 
 NO_PROOF = "no proof"
-Lines = Mapping[str, Any] | Sequence[tuple[str, Any]]
+_EMPTY: tuple[Any, ...] = (None, (), [], "")
+Lines = Iterable[tuple[str, Any]]
 """Labels and values of a table about one thing."""
 
 
@@ -27,13 +30,8 @@ def print_facts(form: str, facts: Mapping[str, Any], lines: Lines | None = None)
     elif form == "csv":
         click.echo(as_csv(list(facts), [list(facts.values())]), nl=False)
     else:
-        given = facts if lines is None else lines
-        pairs = given.items() if isinstance(given, Mapping) else given
-        known = [
-            (label.replace("_", " "), value)
-            for label, value in pairs
-            if value not in (None, (), [], "")
-        ]
+        pairs = facts.items() if lines is None else lines
+        known = [(name.replace("_", " "), value) for name, value in pairs if value not in _EMPTY]
         click.echo(as_table(known, 2))
 
 
@@ -101,16 +99,12 @@ def as_table(rows: Iterable[Sequence[Any]], texts: int) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a table shows it.
+    """A value as a table shows it, with a dash for nothing.
 
-    >>> shown(["A12", "C33"]), shown(0.05120001), shown(())
-    ('A12, C33', '0.0512', '-')
+    >>> shown(["A12", "C33"]), shown(True), shown(())
+    ('A12, C33', 'true', '-')
     """
-    if value is None or value in ("", (), []):
-        return "-"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return f"{value:.6g}" if isinstance(value, float) else str(_cell(value))
+    return plain(_cell(value) if isinstance(value, bool | dict) else value) or "-"
 
 
 @contextmanager
@@ -130,18 +124,15 @@ def is_proven(status: str, stopping: str) -> bool:
 
 
 def print_change(
-    form: str, study: Study, facts: Mapping[str, Any], lines: Lines | None = None
+    form: str, study: Study, facts: Mapping[str, Any], lines: Mapping[str, Any]
 ) -> None:
     """Print what changed in a study, and how it stands."""
     samples, status = study.samples, study.status
     proven = is_proven(status, study.settings.stopping)
     unproven = "" if proven or status == "running" else f", {NO_PROOF}"
-    standing = {"measurements": samples, "status": f"{status}{unproven}"}
-    print_facts(
-        form,
-        {**facts, "samples": samples, "status": status, "proven": proven},
-        {**dict(facts if lines is None else lines), **standing},
-    )
+    facts = {**facts, "samples": samples, "status": status, "proven": proven}
+    lines = {**lines, "measurements": samples, "status": f"{status}{unproven}"}
+    print_facts(form, facts, lines.items())
 
 
 def record_change(form: str, study: Study, change: Callable[[], Any]) -> None:

@@ -41,22 +41,16 @@ _SHOWN = ("m", "delta", "tolerance", "direction", "algorithm", "stopping", "seed
 _DIRECTIONS = click.Choice(["maximize", "minimize"])
 
 table_options = all_of(
-    click.option(
-        "--candidates",
-        "file",
-        type=FILE,
-        required=True,
-        help=".csv or .xlsx with a label and features in every line, or the file of an instance.",
-    ),
+    option("--candidates", FILE, "Their table, or an instance.", None, "file", required=True),
     several("--ignore", "ignored", "A column that is no feature."),
     option(
         "--noise",
         str,
-        "Standard deviation of a measurement, the column that has one per candidate, unknown or "
-        "unknown-equal (the same for all) for Gaussian values, LOW:HIGH for values in a range, or "
-        "bernoulli for values 0 and 1; by default the standard deviations of the instance.",
+        "Standard deviation of a measurement, or a column with one per candidate; unknown or "
+        "unknown-equal (the same for all), if values are Gaussian; LOW:HIGH, the range of values; "
+        "or bernoulli, for 0 and 1. An instance has its own.",
     ),
-    option("--cost", str, "Column of the cost of a measurement, which is then saved."),
+    option("--cost", str, "Column of what a measurement costs: less is spent in all."),
 )
 
 
@@ -70,11 +64,7 @@ table_options = all_of(
 @click.argument("name")
 @storage_option
 @table_options
-@click.option(
-    "--intercept/--no-intercept",
-    default=None,
-    help="Add a feature that is 1 for all, a common level; by default, unless there is one.",
-)
+@click.option("--intercept/--no-intercept", default=None, help="Add a common level (default).")
 @question_options()
 @option("--budget", WHOLE, "Largest number of measurements; prints what they may prove.")
 @option("--direction", _DIRECTIONS, "Whether large or small values are best.", "maximize")
@@ -131,7 +121,7 @@ def _print_question(form: str, study: Study) -> None:
     level = " and a common level" if d > given else ""
     sizes = f"{candidates.K} ({some}), with {features}{level}"
     shown = {"candidates": sizes, "columns": None, "noise": settings.noise_words}
-    print_facts(form, facts, facts | shown)
+    print_facts(form, facts, (facts | shown).items())
 
 
 def _read_candidates(

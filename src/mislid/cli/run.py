@@ -77,8 +77,7 @@ def run_command(
         return
     summary = asdict(summarise(rows))
     facts = {name: summary[name] for name in ("runs", "mean_samples", "std_samples", "error_rate")}
-    for name in ("samples", "correct", "status"):
-        facts[name] = [getattr(row, name) for row in rows]
+    facts |= {key: [getattr(row, key) for row in rows] for key in ("samples", "correct", "status")}
     rule = STOPPING_RULES.get(options["stopping"])
     caveat = "" if rule is not None and rule.guaranteed else f", {NO_GUARANTEE}"
     lines = {
@@ -90,7 +89,7 @@ def run_command(
         "tolerance": options["tolerance"] or None,
         **summary,
     }
-    print_facts(form, facts | {"settings": settings}, lines)
+    print_facts(form, facts | {"settings": settings}, lines.items())
 
 
 @click.command("bound")
@@ -117,7 +116,7 @@ def bound_command(
     }
     if time.note:
         facts["note"] = time.note
-    print_facts(form, facts, {**facts, "allocation": None})
+    print_facts(form, facts, {**facts, "allocation": None}.items())
     if form == "table":
         order = (-time.allocation).argsort(kind="stable")
         rows = [(f"arm {instance.label(arm)}", f"{time.allocation[arm]:7.2%}") for arm in order]

@@ -162,9 +162,9 @@ def tell_command(
     """
     from mislid.study.state import COMPLETE, FAIL, StudyState
 
-    if sheet is not None and (trial is not None or fail):
-        raise click.UsageError("--csv goes without TRIAL, VALUE and --fail")
-    if sheet is None and (trial is None or (value is None) != fail):
+    is_one = trial is not None and (value is None) == fail
+    is_none = trial is None and not fail
+    if not (is_one if sheet is None else is_none):
         raise click.UsageError("give TRIAL and VALUE, TRIAL and --fail, or --csv FILE")
     state = StudyState()
     for event in study.events():
