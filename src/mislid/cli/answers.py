@@ -206,9 +206,8 @@ def what_if_command(study: Study, form: str, **changes: Any) -> None:
     if form != "csv":
         lines = {**facts, "table": None, "statement": known.statement}
         print_facts(form, facts, lines.items())
-    if form == "table":
-        click.echo()
-    if form != "json":
+    if form != "json" and facts["table"]:
+        click.echo(nl=form == "table")
         _print_records(form, facts["table"], 2)
 
 
@@ -325,13 +324,12 @@ def serve_command(
     from mislid.server import access, app
 
     token = None if token_file is None else access.read_token(token_file)
-    is_new = token is None and (write or host not in access.LOCAL)
-    token = secrets.token_urlsafe(24) if is_new else token
+    if token is None and (write or host not in access.LOCAL):
+        token = secrets.token_urlsafe(24)
+        click.echo(f"token: {token}")
     with open_storage(storage, new=write) as opened, app.listen(host, port) as at:
         port = at.getsockname()[1]
         rules = access.policy_for(host, port, write=write, token=token, **policy)
-        if is_new:
-            click.echo(f"token: {token}")
         local = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - as asked
         changed = "; studies may be changed" if write else ""
         click.echo(f"http://{local}:{port} (Ctrl-C ends it{changed})", err=True)

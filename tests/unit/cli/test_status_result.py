@@ -40,6 +40,7 @@ def test_the_exit_code_says_whether_it_has_decided(decided: Call, foreseen) -> N
 
 def test_a_study_without_an_answer_has_no_result(created: Call, opened) -> None:
     refused(created("result", "s"), 1, "has no answer yet, after 0 measurements.")
+    assert "proved for no misspecification" in created("what-if", "s").out
     opened().add_observations(list(POTENCY.items()))
     refused(
         created("result", "s"),
