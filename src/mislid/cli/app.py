@@ -26,7 +26,12 @@ class LazyGroup(click.Group):
     ) -> None:
         super().__init__(*arguments, **options)
         self.places = places
-        self.commands = {name: click.Command(name) for name in places}  # for suggestions
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command; refuses a misspelt one with those that are close."""
+        if args[0] not in self.places:
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=self.places, ctx=ctx)
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in their order."""
