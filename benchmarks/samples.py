@@ -18,8 +18,8 @@ import numpy as np
 from mislid import Instance, Model, characteristic_time, replicate
 from mislid.algorithms import TopTwoIDS
 from mislid.errors import ProblemError
-from mislid.paper.experiments.demo import M as DEMO_M
-from mislid.paper.experiments.demo import demo_instance
+from mislid.paper.demo import M as DEMO_M
+from mislid.paper.demo import demo_instance
 
 from .cases import published
 from .families import FAMILIES, MANY_ARMS, Family

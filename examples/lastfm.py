@@ -16,7 +16,6 @@ import numpy as np
 
 import mislid
 from mislid.paper.representation import Representation, learn
-from mislid.plotting import draw_trade_off, save
 
 
 def main() -> None:
@@ -43,24 +42,22 @@ def main() -> None:
         progress=lambda epoch, epochs, loss: print(f"{epoch}/{epochs} {loss:.4f}", file=sys.stderr),
     )
     print(f"R^2 {learned.r2_train:.3f} in training, {learned.r2_test:.3f} in test; user {user}")
-    weigh(learned, arguments.m, arguments.output)
+    weigh(learned, arguments.m)
     identify(learned, arguments)
 
 
-def weigh(learned: Representation, m: int, output: Path) -> None:
-    """Print and draw the trade-off between numbers of features."""
-    trade_off = learned.trade_off(m)
-    print(
-        f"rank {learned.rank}; characteristic time without features {trade_off.unstructured:,.0f}"
-    )
+def weigh(learned: Representation, m: int) -> None:
+    """Print the trade-off between numbers of features."""
+    nothing = mislid.Model(learned.features, np.inf)
+    time = mislid.characteristic_time(nothing, learned.means, m, rtol=1e-2)
+    print(f"rank {learned.rank}; characteristic time without features {time.value:,.0f}")
     print("order        d   error   least  condition  initial  whitened    time   least")
-    for row in trade_off.choices:
+    for row in learned.trade_off(m):
         print(
             f"{row.order:<10} {row.d:>3} {row.misspecification:>7.3f} "
             f"{row.least_misspecification:>7.3f} {row.condition:>10.3g} {row.pulls:>8,} "
             f"{row.white_pulls:>9,} {row.time:>7,.0f} {row.least_time:>7,.0f}"
         )
-    save(draw_trade_off(trade_off), output.with_suffix(".png"))
 
 
 def identify(learned: Representation, arguments: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ import matplotlib as mpl
 import numpy as np
 
 import mislid
-from mislid.paper.experiments.demo import MISSPECIFICATION, NOISE, M, demo_instance
+from mislid.paper.demo import MISSPECIFICATION, NOISE, M, demo_instance
 from mislid.plotting import as_png, draw_candidates, draw_evidence
 from mislid.report import write_report
 from mislid.study import Study

@@ -21,7 +21,7 @@ JUDGED = [
     for experiment in EXPERIMENTS.values()
     for case in experiment.cases
     for method in case.methods
-    if method.published is not None and method.comparable
+    if (case.name, method.label) in published_statistics() and method.margin is not None
 ]
 
 

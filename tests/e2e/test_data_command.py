@@ -1,13 +1,11 @@
 """`mislid data` from parsing to printing."""
 
-from dataclasses import replace
-
 import pytest
 
 from helpers.web_server import Page, web_server
 from mislid.cli import main
 from mislid.paper.datasets import CATALOGUE
-from mislid.paper.datasets.catalogue import DataFile, Download, sha256
+from mislid.paper.datasets.files import DataFile, sha256
 
 CONTENT = b"rows\n" * 100_000
 
@@ -19,10 +17,10 @@ def served(monkeypatch):
         for name in ("one", "two"):
             site.pages[f"/{name}"] = Page(CONTENT)
         files = tuple(
-            DataFile(f"epilepsy/{name}", sha256(CONTENT), (Download(site.url(f"/{name}"), name),))
+            DataFile(f"epilepsy/{name}", sha256(CONTENT), site.url(f"/{name}"))
             for name in ("one", "two")
         )
-        monkeypatch.setitem(CATALOGUE, "epilepsy", replace(CATALOGUE["epilepsy"], files=files))
+        monkeypatch.setitem(CATALOGUE, "epilepsy", CATALOGUE["epilepsy"]._replace(files=files))
         yield site
 
 
@@ -43,7 +41,7 @@ def test_paths_on_stdout_bars_licence_and_citation_on_stderr(served, data, capsy
 
 
 def test_problems_are_one_sentence_with_the_way_out(served, data, capsys, monkeypatch):
-    monkeypatch.setattr("mislid.paper.datasets.download.RETRIES", 0)
+    monkeypatch.setattr("mislid.paper.datasets.files.RETRIES", 0)
     del served.pages["/two"]
     assert main(["data", "fetch", "epilepsy", "--quiet"]) == 1
     said = capsys.readouterr()

@@ -55,7 +55,7 @@ def test_the_readme_is_short_and_its_example_prints_what_is_shown():
 
 @pytest.mark.slow
 def test_the_numbers_of_the_demonstration_are_those_of_a_run():
-    from mislid.paper.experiments.demo import run_demo
+    from mislid.paper.demo import run_demo
 
     demo = run_demo(lambda name, progress: None)
     for name in ("mislid", "uniform", "LinGapE"):

@@ -8,7 +8,7 @@ import pytest
 from mislid.cli import main
 from mislid.paper.experiments import EXPERIMENTS
 
-FILES = {"settings.json", "runs.csv", "table.md", "report.md", "figure.png", "figure.svg"}
+FILES = {"settings.json", "runs.csv", "report.md", "figure.png", "figure.svg"}
 
 
 @pytest.fixture(autouse=True)

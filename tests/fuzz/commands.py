@@ -26,7 +26,6 @@ GOOD = {
     "name": "fuzz",
     "storage": "lab.db",
     "file": "arms.csv",
-    "candidates": "candidates.csv",
     "m": "1",
     "noise": "0.3",
     "runs": "2",
@@ -37,14 +36,10 @@ GOOD = {
     "sheet": "sheet.csv",
     "output": "out",
     "target": "mean",
-    "epochs": "2",
     "certificate": "certificate.json",
-    "folders": "runs",
     "names": "lastfm",
     "delta": "0.1",
     "misspecification": "0.1",
-    "observations": None,
-    "simulations": "20",
 }
 
 
@@ -63,7 +58,7 @@ def words_for(path: Words, command: click.Command, dice: random.Random) -> list[
         name = about.opts[0]
         if name in NEVER:
             continue
-        needed = about.required or about.name in ("storage", "max_samples", "epochs")
+        needed = about.required or about.name in ("storage", "max_samples")
         if not needed and dice.random() < 0.75:
             continue
         if about.is_flag or about.count:
@@ -71,7 +66,7 @@ def words_for(path: Words, command: click.Command, dice: random.Random) -> list[
             continue
         choices = getattr(about.type, "choices", None)
         entry = usual if usual is not None else dice.choice([*(choices or ["2"])])
-        odd = odd and about.name not in ("max_samples", "runs", "simulations", "epochs")
+        odd = odd and about.name not in ("max_samples", "runs")
         for at in range(about.nargs):
             word = nasty.text(dice) if odd else str(entry)
             words += [name, word] if at == 0 else [word]

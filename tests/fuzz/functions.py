@@ -281,7 +281,7 @@ INTERNAL = {("Engine", "advance"), ("Engine", "follow")}
 # Functions of subpackages that read files.
 READERS = {
     "paper.representation": ("learn", "read_observations"),
-    "paper.datasets": ("read_counts", "locate", "lastfm", "epilepsy", "data_directory"),
+    "paper.datasets": ("locate", "lastfm", "epilepsy", "data_directory"),
     "report": ("write_report",),
 }
 

@@ -71,16 +71,6 @@ class PairProblem(NamedTuple):
         return self.challenger, self.incumbent
 
 
-def pair_cost_quadprog(*problem: Any) -> tuple[float, Floats]:
-    """Cost and lambda (K,) by quadprog; NaN at arms without weight."""
-    return _bracket_of(problem, lambda reduced: _by_point(reduced, _quadprog_point))[1:]
-
-
-def pair_cost_clarabel(*problem: Any) -> tuple[float, Floats]:
-    """Cost and lambda (K,) by Clarabel; NaN at arms without weight."""
-    return _bracket_of(problem, lambda reduced: _by_point(reduced, _clarabel_point))[1:]
-
-
 def pair_cost_exact(*problem: Any, rtol: float = 1e-13) -> Bracket:
     """The judge: a bracket of relative width rtol by `interior_point` alone."""
     return _bracket_of(problem, lambda reduced: solve(reduced, rtol))
@@ -248,13 +238,6 @@ class _Shared:
             return _without_solver(PairProblem(*self._given, *pair, self._tolerance))
         where = {int(arm): n for n, arm in enumerate(self._common.arms)}
         return replace(self._common, pair=(where[i], where[j]))
-
-
-def _by_point(problem: Reduced, solver: Callable[[Reduced], Point]) -> Bracketing:
-    """What a solver's point proves; without misspecification there is no point to look for."""
-    return (
-        solve(problem) if problem.eps == 0 else bracket(problem, solver(problem), problem.factor())
-    )
 
 
 class _Whitened(NamedTuple):

@@ -224,32 +224,6 @@ def test_an_alternative_costs_at_least_the_projection(case: Case) -> None:
         same_cost(found.cost, floor.cost, case)
 
 
-@given(cases(zeros=False))
-def test_a_linear_model_has_a_closed_form(case: Case) -> None:
-    model = Model(case.features, 0.0)
-    A, w = model.features, case.weights
-    information = A.T @ (w[:, None] * A)
-    theta = np.linalg.solve(information, A.T @ (w * case.means))
-    rest = float(w @ (case.means - A @ theta) ** 2) / 2
-    same_cost(project(model, case.means, w).cost, rest, case)
-    c = A[1] - A[0]
-    short = max(float(c @ theta) + case.tolerance, 0.0)
-    found = case.pair(misspecification=0.0)
-    if not c.any():
-        expected = rest if case.tolerance == 0.0 else math.inf
-    else:
-        expected = rest + short**2 / (2 * float(c @ np.linalg.solve(information, c)))
-    same_cost(found.cost, expected, case)
-
-
-@given(cases(), st.sampled_from([1e4, 1e8, math.inf]))
-def test_without_structure_there_is_a_closed_form(case: Case, eps: float) -> None:
-    wi, wj = case.weights[:2]
-    gap = max(float(case.means[1] - case.means[0]) + case.tolerance, 0.0)
-    expected = gap**2 / (2 * (1 / wi + 1 / wj)) if min(wi, wj) > 0 else 0.0
-    same_cost(case.pair(misspecification=eps).cost, expected, case)
-
-
 @given(cases())
 def test_every_answer_proves_itself(case: Case) -> None:
     for found in (case.pair(), case.closest(1), case.closest(len(case.means) - 1)):

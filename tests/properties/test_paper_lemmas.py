@@ -6,13 +6,11 @@ docs/geometry.md lists them with proofs. Counter-examples are in exact rational 
 import itertools
 from fractions import Fraction as F
 
-import clarabel
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
-from scipy import sparse
 
 from mislid.geometry.projection import least_squares
 from mislid.geometry.spanner import spanner_coordinates
@@ -105,13 +103,6 @@ class TestLemma1AlternativesArePairs:
         assert beaten(other, {0}, {1, 2})
         assert printed_best_sets(other, m) & printed_best_sets(means, m)
 
-    def test_clipping_an_alternative_may_leave_a_tie(self):
-        # The proof of Lemma 2 clips to [min, max] and relies on the strict inequality to survive.
-        means, other = np.array([1, 0]), np.array([2, 3])
-        clipped = np.clip(other, means.min(), means.max())
-        assert not best_sets(other, 1) & best_sets(means, 1)
-        assert best_sets(clipped, 1) & best_sets(means, 1)
-
 
 def printed_best_sets(means, m):
     """S_m(means) of Section 2: every m arms out of those at or above the m-th largest mean."""
@@ -144,18 +135,6 @@ class TestLemma2BeyondWhichStructureIsWorthNothing:
         v = z + alpha * vector(1, -1)
         bound = (v @ means - misspecification * sum(abs(z))) ** 2 / (2 * sum(v * v / weights))
         assert (bound, unstructured) == (F(1, 4), F(1, 8))
-
-    @given(truths(), st.data())
-    @examples
-    def test_unstructured_alternatives_lie_in_a_tube_wider_by_the_range_of_the_means(
-        self, truth, data
-    ):
-        features, weights, theta, eta, _ = truth
-        means = features @ theta + eta
-        width = smallest_misspecification(features, means) + np.ptp(means)
-        i, j = data.draw(pairs(means))
-        nearest = unstructured_alternative(means, weights, i, j)
-        at_most(smallest_misspecification(features, nearest), width, 1 + np.max(np.abs(means)))
 
     @given(truths(), st.data())
     @examples
@@ -306,21 +285,6 @@ class TestMaximumDeviation:
 
     @given(truths())
     @examples
-    def test_least_squares_is_an_average_of_basic_solutions(self, truth):
-        features, weights, theta, eta, _ = truth
-        means = features @ theta + eta
-        total, average = 0.0, np.zeros(len(theta))
-        for arms in bases(features):
-            corner = features[list(arms)]
-            mass = np.prod(weights[list(arms)]) * np.linalg.det(corner) ** 2
-            total += mass
-            average += mass * np.linalg.solve(corner, means[list(arms)])
-        linear = features @ least_squares(Model(features, 0.0), means, weights)
-        scale = 1 + np.max(np.abs(linear)) + np.max(np.abs(means))
-        assert_allclose(features @ (average / total), linear, rtol=0, atol=1e-9 * scale)
-
-    @given(truths())
-    @examples
     def test_after_one_pass_over_a_spanner_it_is_at_most_d_times_the_misspecification(self, truth):
         features, _, theta, eta, misspecification = truth
         arms, _ = spanner_coordinates(features)
@@ -437,46 +401,9 @@ class TestProjectedEstimator:
         at_most(norm(inside - fitted, V), slack, scale + slack, 1e-6)
         at_most(norm(inside - theta, V), norm(fitted - theta, V) + slack, scale + slack, 1e-6)
 
-    @given(observed())
-    @slow_examples
-    def test_sum_of_the_two_parts_does_not_grow_with_bounded_means(self, case):
-        features, weights, theta, eta, misspecification, empirical = case
-        # An interior point method needs weights of one size to be a reference.
-        weights = 1.0 + np.log10(weights) / 8
-        means = features @ theta + eta
-        largest = np.max(np.abs(means)) + 0.5
-        projected = bounded_projection(features, misspecification, largest, empirical, weights)
-        linear, residual = split(features, projected, weights)
-        fitted, residual_empirical = split(features, empirical, weights)
-        truth, residual_truth = split(features, means, weights)
-        V = gram(features, weights)
-        before = norm(fitted - truth, V) ** 2
-        before += np.sum(np.square(residual_empirical - residual_truth))
-        after = norm(linear - truth, V) ** 2 + np.sum(np.square(residual - residual_truth))
-        at_most(after, before, 1 + squared(empirical, weights), 1e-6)
-
 
 def norm(x, V):
     return float(np.sqrt(max(x @ V @ x, 0.0)))
-
-
-def bounded_projection(features, misspecification, largest, empirical, weights):
-    """The nearest means with |means - A theta| <= misspecification and |means| <= largest."""
-    K, d = features.shape
-    identity, none = np.eye(K), np.zeros((K, d))
-    tube, box = np.hstack([-features, identity]), np.hstack([none, identity])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    answer = clarabel.DefaultSolver(
-        sparse.csc_matrix(np.diag(np.r_[np.zeros(d), weights])),
-        np.r_[np.zeros(d), -weights * empirical],
-        sparse.csc_matrix(np.vstack([tube, -tube, box, -box])),
-        np.repeat([misspecification, largest], 2 * K),
-        [clarabel.NonnegativeConeT(4 * K)],
-        settings,
-    ).solve()
-    return np.array(answer.x)[d:]
 
 
 class TestClosestAlternativeFormulas:
@@ -498,37 +425,6 @@ class TestClosestAlternativeFormulas:
         assert (gram_inverse @ (A.T @ A) == np.eye(2)).all()
         assert (A @ gram_inverse @ A.T @ means == means).all()
         assert (A.T @ gram_inverse @ A.T @ means != means).any()
-
-    @given(truths(), st.data())
-    @examples
-    def test_the_case_with_multiplier_is_that_quadratic_in_the_deviation(self, truth, data):
-        features, weights, _, eta, _ = truth
-        # Formulas with explicit inverses are compared where those are accurate.
-        weights = 1.0 + np.log10(weights) / 8
-        K = len(weights)
-        means = data.draw(integers(K, -9, 9)) / 2.0
-        j, k = data.draw(st.permutations(range(K)))[:2]
-        u = np.eye(K)[j] - np.eye(K)[k]
-        inverse = np.linalg.inv(gram(features, weights))
-        spread = u @ features @ inverse @ features.T @ u
-        assume(spread > 1e-6)
-        hat = weights[:, None] * features @ inverse @ features.T
-        rest = (np.eye(K) - hat) @ u
-        # D^(1/2) R D^(1/2).
-        residual = (np.eye(K) - hat) @ np.diag(weights)
-        Q = residual + np.outer(rest, rest) / spread
-        q = (u @ features @ inverse @ features.T @ (weights * means)) / spread * rest
-        q -= residual @ means
-
-        def value(deviation):
-            alpha = (u @ hat.T @ (means - deviation) + u @ deviation) / spread
-            theta = inverse @ features.T @ (weights * (means - deviation) - alpha * u)
-            model = features @ theta + deviation
-            assert abs(u @ model) <= 1e-8 * (1 + np.max(np.abs(model)))
-            return squared(model - means, weights) / 2
-
-        change = eta @ Q @ eta / 2 + q @ eta
-        close(value(eta) - value(0 * eta), change, 1 + value(eta) + value(0 * eta), 1e-7)
 
 
 class TestNormOfTheLinearPart:

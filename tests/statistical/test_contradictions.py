@@ -13,7 +13,6 @@ from scipy.stats import chi2
 
 import mislid
 from mislid.stopping.dispersion import Dispersion, log_scatter
-from mislid.stopping.residuals import Residuals
 from statistical.trials import too_often
 
 LEVEL = 0.2
@@ -75,43 +74,6 @@ def test_noise_of_the_declared_scale_seldom_warns(name: str) -> None:
     if name == "gaussian":
         assert alarms.ours > 0
         assert too_often(alarms.twins, 500, LEVEL)
-
-
-def residual_alarms(name: str, runs: int, rounds: int, arms: int = 4) -> Alarms:
-    """Evidence against the true means, which is above that against the nearest model.
-
-    The arm whose mean is farthest from the truth is measured every second time, to keep it there.
-    """
-    draws = standardised(name, np.random.default_rng(2), (rounds, runs))
-    counts, sums = np.zeros((2, runs, arms))
-    each = np.arange(runs)
-    ours, twins = np.zeros((2, runs), dtype=bool)
-    model = mislid.Model(np.ones((arms, 1)), 0.0)
-    family = Residuals.of(model, np.ones(arms), np.zeros(arms), np.ones(arms)).family
-    # All of its weight: at its share in M it would hardly ever warn, and the test prove little.
-    shares = family.logs - np.logaddexp.reduce(family.logs)
-    for t, values in enumerate(draws):
-        squares = sums**2 / np.maximum(counts, 1.0)
-        at = each, np.argmax(squares, axis=1) if t % 2 else np.argmin(counts, axis=1)
-        counts[at] += 1.0
-        sums[at] += values
-        squares = sums**2 / np.maximum(counts, 1.0)
-        logs = []
-        for size, share in zip(family.scales, shares, strict=True):
-            expected = counts * size**2
-            gain = 0.5 * squares * expected / (1 + expected) - 0.5 * np.log1p(expected)
-            logs.append(gain.sum(axis=1) + share)
-        ours |= np.logaddexp.reduce(logs, axis=0) > -math.log(LEVEL)
-        twins |= squares.sum(axis=1) > chi2.isf(LEVEL, arms)
-    return Alarms(int(ours.sum()), int(twins.sum()))
-
-
-@pytest.mark.parametrize("name", ["gaussian", "rademacher", "bernoulli 0.5", "bernoulli 0.1"])
-def test_residuals_of_the_truth_seldom_warn(name: str) -> None:
-    alarms = residual_alarms(name, runs=500, rounds=150)
-    assert alarms.ours > 0
-    assert not too_often(alarms.ours, 500, LEVEL)
-    assert too_often(alarms.twins, 500, LEVEL) or name == "bernoulli 0.1"
 
 
 def twin_warns(counts: NDArray, means: NDArray) -> bool:

@@ -8,7 +8,6 @@ import pytest
 
 import mislid
 from mislid.errors import MissingPackageError
-from mislid.paper.representation import Choice, TradeOff
 
 TABLE = pd.DataFrame(
     {"dose": [1.0, 0.0, 1.0, 0.3], "time": [0.0, 1.0, 1.0, 0.2]}, index=["a", "b", "c", "d"]
@@ -26,11 +25,6 @@ def study():
 @pytest.fixture(scope="module")
 def planned():
     return mislid.characteristic_time(mislid.Model(TABLE, 0.1), MEANS, 1, noise=0.2)
-
-
-def trade_off():
-    choice = Choice("variance", 2, 0.1, 0.05, 3.0, 10.0, 8.0, 100.0, 90.0)
-    return TradeOff(1, (choice,), 120.0)
 
 
 def test_runs():
@@ -55,6 +49,6 @@ def test_sensitivity(study):
 
 def test_without_pandas_they_say_what_to_do(study, planned, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    for record in (planned, study.ranking(), study.sensitivity(), trade_off()):
+    for record in (planned, study.sensitivity()):
         with pytest.raises(MissingPackageError, match=r"to_frame needs pandas .*the fields say"):
             record.to_frame()

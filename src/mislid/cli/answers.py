@@ -82,8 +82,6 @@ def status_command(study: Study, exit_code: bool, no_forecast: bool, form: str) 
 def _status_lines(
     seen: Overview, facts: dict[str, Any], progress: StudyProgress
 ) -> list[tuple[str, Any]]:
-    from mislid.forecast.simulate import forecast_words
-
     left, promised = facts["budget_left"], seen.settings.promised
     lines = {
         "study": seen.name,
@@ -110,7 +108,7 @@ def _status_lines(
         needed = number(progress.threshold or 0.0)
         lines["evidence"] = f"{number(progress.statistic)} of {needed}"
     if not seen.decided:
-        lines["forecast"] = forecast_words(progress)
+        lines["forecast"] = progress.statement
         if progress.lower_bound is not None and math.isfinite(progress.lower_bound):
             lines["any method needs"] = f"about {number(progress.lower_bound)} in all"
     if seen.proved is not None:
@@ -192,12 +190,10 @@ def what_if_command(study: Study, form: str, **changes: Any) -> None:
     question would take. Nothing is changed, and a question that is chosen by looking at this does
     not keep its error rate.
     """
-    from mislid.forecast.simulate import forecast_words
-
     given = {key: value for key, value in changes.items() if value is not None}
     if given:
         found = study.what_if(**given)
-        forecast = "would have decided" if found.decided_now else forecast_words(found)
+        forecast = "would have decided" if found.decided_now else found.statement
         lines = {**given, "forecast": forecast, "best now": found.answer_now}
         print_facts(form, {"study": study.study_name, **found.to_dict()}, lines.items())
         return

@@ -46,7 +46,7 @@ def demo_command(output: str, seed: int) -> None:
     from mislid.io import new_place
 
     path = new_place(output, "--output", ".png")
-    from mislid.paper.experiments.demo import DELTA, METHODS, M, draw_demo, run_demo
+    from mislid.paper.demo import DELTA, METHODS, M, draw_demo, run_demo
 
     demo = run_demo(_show_progress, seed)
     instance = demo.instance
@@ -225,7 +225,7 @@ def represent_command(
     kept.to_instance(noise=noise).save(place)
     found = learned.trade_off(m, noise=noise)
     heading = [field.name for field in fields(Choice)]
-    print_rows(form, heading, [astuple(choice) for choice in found.choices])
+    print_rows(form, heading, [astuple(choice) for choice in found])
     click.echo(
         f"R^2 {learned.r2_train:.3f} in training, {learned.r2_test:.3f} in test. Saved {place} "
         f"with {kept.d} features and misspecification {kept.misspecification:.4g}.",

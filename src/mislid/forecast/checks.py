@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,7 @@ from mislid.geometry.projection import project
 from mislid.stopping.dispersion import Dispersion
 from mislid.stopping.noise import UNDECLARED
 from mislid.stopping.pairs import AnswerEvidence
-from mislid.study.assumption_tests import NOISE_LEVEL, REPEATED, constant_words
+from mislid.study.assumption_tests import NOISE_LEVEL, Tallies, constant_words, is_constant
 from mislid.study.results import Label, PlainRecord
 from mislid.study.settings import GUARANTEED, UNKNOWN, is_python
 from mislid.study.state import NOISE
@@ -37,7 +37,6 @@ MANTISSAS, DECADES = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), 3
 ENOUGH = 10.0
 # The most candidates that a warning names.
 MOST_NAMED = 3
-DISAGREEMENT, STUCK, CONSTANT, DIVERGED = "disagreement", "stuck", "constant", "diverged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +127,7 @@ class Sensitivity(PlainRecord):
         >>> [(row.misspecification, round(row.statistic, 1)) for row in near.itertuples()]
         [(0.07, 6.1), (0.1, 4.1), (0.15, 1.4), (0.2, 1.4)]
         """
-        names = [field.name for field in fields(SensitivityRow)]
-        return as_frame([astuple(row) for row in self.table], names)
+        return as_frame(self.table)
 
     @property
     def statement(self) -> str:
@@ -193,16 +191,14 @@ def _table(overview: Overview, smallest: float) -> tuple[SensitivityRow, ...]:
     rows = []
     for eps in _grid(engine):
         try:
-            model = question.model.with_misspecification(eps)
-            means = project(model, engine.means, weights).means
+            means = project(question.model.with_misspecification(eps), engine.means, weights).means
         except CertificateError:
             rows.append(SensitivityRow(eps, None, 0.0, level, False, eps < smallest))
             continue
         answer = tuple(np.argsort(-means, kind="stable")[: question.m].tolist())
-        if frozenset(answer) not in proofs:
-            proofs[frozenset(answer)] = pair_evidence(overview, answer, structured=True)
-        found = proofs[frozenset(answer)].weakest(eps)
-        names = overview.names(answer)
+        if (key := frozenset(answer)) not in proofs:
+            proofs[key] = pair_evidence(overview, answer, structured=True)
+        found, names = proofs[key].weakest(eps), overview.names(answer)
         rows.append(SensitivityRow(eps, names, found, level, found >= level, eps < smallest))
     return tuple(rows)
 
@@ -249,10 +245,10 @@ def warnings_of(overview: Overview) -> tuple[StudyWarning, ...]:
         for one, words in zip(overview.refuted, overview.contradictions, strict=True)
     ]
     others = {
-        CONSTANT: _constant(overview),
-        DISAGREEMENT: _disagreement(overview),
-        STUCK: _stuck(overview),
-        DIVERGED: _diverged(overview),
+        "constant": _constant(overview),
+        "disagreement": _disagreement(overview),
+        "stuck": _stuck(overview),
+        "diverged": _diverged(overview),
     }
     return (*found, *(StudyWarning(kind, words) for kind, words in others.items() if words))
 
@@ -266,21 +262,19 @@ def _suspects(overview: Overview) -> str:
 def _constant(overview: Overview) -> str:
     if overview.settings.noise_model not in UNDECLARED:
         return ""
-    most = int(overview.counts.max())
-    pairs = set(zip(overview.arms.tolist(), overview.values.tolist(), strict=True))
-    differ = len(pairs) > np.unique(overview.arms).size
-    return "" if differ or most < REPEATED else constant_words(most)
+    tallies = Tallies(overview.K)
+    tallies.add(overview.arms, overview.values)
+    return constant_words(int(tallies.counts.max())) if is_constant(tallies) else ""
 
 
 def _disagreement(overview: Overview) -> str:
     decision, engine = overview.decision, overview.engine
     if decision is None or not engine.is_estimated:
         return ""
-    means, tolerance = engine.estimate, engine.question.tolerance
-    inside = np.array(decision.answer)
-    outside = np.setdiff1d(np.arange(means.size), inside)
-    pair = int(outside[np.argmax(means[outside])]), int(inside[np.argmin(means[inside])])
-    lead = float(means[pair[0]] - means[pair[1]])
+    means, tolerance = engine.estimate.tolist(), engine.question.tolerance
+    outside = set(range(overview.K)) - set(decision.answer)
+    pair = max(outside, key=means.__getitem__), min(decision.answer, key=means.__getitem__)
+    lead = means[pair[0]] - means[pair[1]]
     if lead <= tolerance:
         return ""
     challenger, incumbent = overview.names(pair)
@@ -294,19 +288,18 @@ def _disagreement(overview: Overview) -> str:
 
 def _stuck(overview: Overview) -> str:
     """All open pairs need candidates that cannot be measured any more."""
-    engine, measurable = overview.engine, overview.roster.measurable
+    engine, counts = overview.engine, overview.counts
     python = is_python(overview.settings.stopping)
     if overview.decision is not None or python or not engine.is_estimated:
         return ""
-    settled, counts, waiting = engine.settled(), overview.counts, set[int]()
-    for i, j in itertools.product(range(overview.K), engine.incumbents):
-        if i in engine.incumbents or (i, j) in settled:
-            continue
-        closed = {arm for arm in (i, j) if arm not in measurable}
-        others = {i, j} - closed
-        if not closed or any(counts[arm] < ENOUGH * counts[min(closed)] for arm in others):
+    arms, incumbents, waiting = set(range(overview.K)), set(engine.incumbents), set[int]()
+    closed = arms - overview.roster.measurable.keys()
+    pairs = set(itertools.product(arms - incumbents, incumbents))
+    for pair in pairs - engine.settled().keys():
+        fewer, more = sorted(pair, key=counts.__getitem__)
+        if fewer not in closed or (more not in closed and counts[more] < ENOUGH * counts[fewer]):
             return ""
-        waiting |= closed
+        waiting |= closed & set(pair)
     if not waiting:
         return ""
     return (

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid._formatting import as_frame
 from mislid._validation import Matrix, Vector, as_number
 from mislid.errors import ProblemError
 from mislid.stopping.evidence import Families, Pairs, families_of
@@ -29,8 +28,6 @@ from mislid.study.results import Label, PlainRecord
 from mislid.study.settings import EQUAL, GUARANTEED, KNOWN, UNKNOWN
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from mislid.forecast.overview import Overview
 
 # Earlier times at which two arms are looked at, besides those when pairs were settled.
@@ -101,18 +98,15 @@ def _standing(
 
 
 def _standings(overview: Overview, families: Families, times: Iterable[int]) -> Iterator[Standing]:
-    """The data after the first measurements, for increasing numbers of them."""
+    """The data after each of these numbers of measurements."""
     question, arms = overview.engine.question, overview.arms
-    values, before = overview.settings.sign * overview.values, 0
+    values, K = overview.settings.sign * overview.values, question.K
     running = scatter_over_time(question.noise_model, question.reward_range, arms, values)
-    counts, sums = np.zeros(question.K), np.zeros(question.K)
     for time in times:
-        new = slice(before, time)
-        counts = counts + np.bincount(arms[new], minlength=question.K)
-        sums = sums + np.bincount(arms[new], values[new], question.K)
-        scatter = scatter_after(running, arms, time, question.K)
-        before = time
-        yield _standing(overview, families, counts, sums / np.maximum(counts, 1.0), scatter)
+        counts = np.bincount(arms[:time], minlength=K).astype(np.float64)
+        means = np.bincount(arms[:time], values[:time], K) / np.maximum(counts, 1.0)
+        scatter = scatter_after(running, arms, time, K)
+        yield _standing(overview, families, counts, means, scatter)
 
 
 def _settled(overview: Overview, pairs: Pairs) -> NDArray[np.int64]:
@@ -130,14 +124,6 @@ def _some(times: NDArray[np.int64]) -> NDArray[np.int64]:
     return times[np.unique(np.geomspace(1, times.size, MOST_LOOKS).astype(np.int64)) - 1]
 
 
-def residuals(overview: Overview) -> Residuals:
-    """What the features leave of the means."""
-    engine, counts = overview.engine, overview.counts
-    question = engine.question
-    spread = spread_of(question.noise_model, counts, engine.means, engine.scatter)
-    return Residuals.of(question.model, counts, engine.means, question.noise, spread)
-
-
 def proved_range(overview: Overview) -> tuple[float | None, float]:
     """The largest misspecification for which the leaders are proved, and the least not refuted."""
     engine, delta = overview.engine, overview.settings.delta
@@ -145,7 +131,10 @@ def proved_range(overview: Overview) -> tuple[float | None, float]:
         return None, 0.0
     # Features have a weight here, also where the study's own M gives them none.
     proofs = pair_evidence(overview, overview.leaders, structured=True)
-    return proofs.reach(-math.log(delta)), residuals(overview).least(delta)
+    question, data = engine.question, (overview.counts, engine.means)
+    spread = spread_of(question.noise_model, *data, engine.scatter)
+    residuals = Residuals.of(question.model, *data, question.noise, spread)
+    return proofs.reach(-math.log(delta)), residuals.least(delta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +147,10 @@ class History:
         Numbers of measurements (n,).
     pairs
         Challengers and incumbents (p, 2), the hardest pair first.
-    evidence, level
-        Evidence (n, p) in nats, and the amount that settles a pair.
+    shares
+        Evidence (n, p) as a share of the amount that settles a pair, from 0 to 1; 1 for settled
+        pairs. The rule does not look at every pair after every measurement, so a pair may be
+        settled some time after its evidence was enough.
     settled
         Numbers of measurements after which pairs were settled for good (p,); infinite for open
         ones.
@@ -172,26 +163,15 @@ class History:
     >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.2)
     >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.6)] * 3)
     >>> history = study.overview().history
-    >>> history.pairs.tolist(), history.evidence[-1].round(1).tolist(), round(history.level, 1)
-    ([[2, 1], [0, 1]], [-0.3, 4.4], 3.0)
+    >>> history.pairs.tolist(), history.shares[-1].tolist()
+    ([[2, 1], [0, 1]], [0.0, 1.0])
     """
 
     times: NDArray[np.int64]
     pairs: Pairs
-    evidence: Matrix
-    level: float
+    shares: Matrix
     settled: Vector
     hidden: int
-
-    @property
-    def shares(self) -> Matrix:
-        """Evidence as a share (n, p) of the level, from 0 to 1; 1 for settled pairs.
-
-        The rule does not look at every pair after every measurement, so that a pair may be settled
-        some time after its evidence was enough.
-        """
-        shares = np.clip(self.evidence / self.level, 0.0, 1.0)
-        return np.where(self.times[:, None] >= self.settled, 1.0, shares)
 
     @property
     def share(self) -> float:
@@ -221,9 +201,10 @@ def evidence_over_time(overview: Overview) -> History | None:
     # Open pairs by their evidence, then settled ones, the last one first.
     is_settled = settled <= last
     order = np.lexsort((found[-1], np.where(is_settled, -settled, 0.0), is_settled))[:MOST_PAIRS]
-    evidence = np.array(found)[:, order]
+    shares = np.clip(np.array(found)[:, order] / families.level, 0.0, 1.0)
+    shares[times[:, None] >= settled[order]] = 1.0
     hidden = len(proofs.pairs) - order.size
-    return History(times, proofs.pairs[order], evidence, families.level, settled[order], hidden)
+    return History(times, proofs.pairs[order], shares, settled[order], hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,12 +245,12 @@ def result_now(overview: Overview) -> ResultNow:
     found = proofs.at(question.model.misspecification)
     order = np.argsort(found, kind="stable")
     price = settings.error_rate / settings.delta  # of changes of the question after a look
-    open_pairs = [proofs.pairs[n] for n in order if found[n] < proofs.data.families.level]
-    challengers, incumbents = (overview.names(pair[k] for pair in open_pairs) for k in (0, 1))
+    level, labels = proofs.data.families.level, overview.candidates.labels
+    open_pairs = proofs.pairs[order[found[order] < level]].tolist()
     return ResultNow(
         answer=overview.names(answer),
         p_value=1.0 if contradicted else min(1.0, price * math.exp(-float(found[order[0]]))),
-        pairs=tuple(zip(challengers, incumbents, strict=True)),
+        pairs=tuple((labels[i], labels[j]) for i, j in open_pairs),
         samples=overview.samples,
         contradicted=contradicted,
     )
@@ -284,8 +265,8 @@ class Threshold(PlainRecord):
     threshold
         The value.
     above, below, open
-        Candidates whose means are proved to be above it, below it, and the others; the farthest
-        first.
+        Candidates whose means are proved to be above it, below it, and the others; in each, first
+        those that are farthest on one side.
     """
 
     threshold: float
@@ -298,17 +279,10 @@ def on_sides(overview: Overview, threshold: float) -> Threshold:
     """Which candidates are above a threshold, and which below, by their intervals."""
     at = as_number(threshold, "threshold", low=-math.inf, high=math.inf)
     low, high = overview.intervals.T
-
-    def named(chosen: NDArray[np.bool_], distances: Vector) -> tuple[Label, ...]:
-        arms = np.flatnonzero(chosen)
-        return overview.names(arms[np.argsort(-distances[arms], kind="stable")])
-
-    is_open = (low <= at) & (high >= at)
-    with np.errstate(invalid="ignore"):
-        middles = np.abs(0.5 * (low + high) - at)
-    middles[~np.isfinite(middles)] = 0.0
-    above, below = named(low > at, low - at), named(high < at, at - high)
-    return Threshold(at, above, below, named(is_open, middles))
+    order = np.argsort(-np.maximum(low - at, at - high), kind="stable")
+    above, below = low > at, high < at
+    sides = (overview.names(order[one[order]]) for one in (above, below, ~(above | below)))
+    return Threshold(at, *sides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,30 +303,13 @@ class Ranking(PlainRecord):
     >>> from mislid import create_study
     >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
     >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.84)] * 5)
-    >>> study.ranking().to_frame().values.tolist()
-    [['b', 1, 2], ['c', 1, 2], ['a', 3, 3]]
+    >>> study.ranking()
+    Ranking(order=('b', 'c', 'a'), ranks=((1, 2), (1, 2), (3, 3)), tops=(2,))
     """
 
     order: tuple[Label, ...]
     ranks: tuple[tuple[int, int], ...]
     tops: tuple[int, ...]
-
-    def to_frame(self) -> DataFrame:
-        """The places.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for every candidate, best first: label, and the best and the worst place that it
-            may have.
-
-        Raises
-        ------
-        MissingPackageError
-            If pandas is not installed.
-        """
-        rows = [(label, *places) for label, places in zip(self.order, self.ranks, strict=True)]
-        return as_frame(rows, ("label", "best", "worst"))
 
 
 def ranking(overview: Overview) -> Ranking:
@@ -408,37 +365,33 @@ class EstimateRow(PlainRecord):
 
 def estimate_rows(overview: Overview) -> list[EstimateRow]:
     """A row for every candidate, in their order."""
-    has_model = overview.candidates.features is not None and overview.engine.is_estimated
-    evidence = _weakest(overview)
-    rows = []
-    for k, label in enumerate(overview.names(range(overview.K))):
-        mean = float(overview.means[k]) if overview.counts[k] else None
-        model = float(overview.estimates[k]) if has_model else None
-        rows.append(
-            EstimateRow(
-                label=label,
-                count=int(overview.counts[k]),
-                mean=mean,
-                lower=float(overview.intervals[k, 0]),
-                upper=float(overview.intervals[k, 1]),
-                model=model,
-                residual=None if mean is None or model is None else mean - model,
-                in_answer=k in overview.leaders,
-                evidence=float(evidence[k]) if evidence[k] > -math.inf else None,
-                threshold=-math.log(overview.settings.delta),
-            )
-        )
-    return rows
+    arms, candidates = range(overview.K), overview.candidates
+    model = overview.estimates if candidates.features is not None else np.full(overview.K, math.nan)
+    columns = (
+        candidates.labels,
+        overview.engine.counts.tolist(),
+        _known(overview.means),
+        *overview.intervals.T.tolist(),
+        _known(model),
+        _known(overview.means - model),
+        [arm in overview.leaders for arm in arms],
+        _known(_weakest(overview)),
+        [-math.log(overview.settings.delta) for _ in arms],
+    )
+    return [EstimateRow(*row) for row in zip(*columns, strict=True)]
+
+
+def _known(numbers: Vector) -> list[float | None]:
+    return [None if math.isnan(number) else number for number in numbers.tolist()]
 
 
 def _weakest(overview: Overview) -> Vector:
-    """Evidence (K,) of every arm's weakest pair; minus infinity where there is none."""
+    """Evidence (K,) of every arm's weakest pair; nan where there is none."""
     if not overview.leaders:
-        return np.full(overview.K, -math.inf)
-    question = overview.engine.question
+        return np.full(overview.K, math.nan)
+    question, least = overview.engine.question, np.full(overview.K, math.inf)
     proofs = pair_evidence(overview, overview.leaders, structured=question.structured)
     found = proofs.at(question.model.misspecification, proofs.data.families.level)
-    least = np.full(overview.K, math.inf)
-    for side in (0, 1):
-        np.minimum.at(least, proofs.pairs[:, side], found)
-    return least
+    for side in proofs.pairs.T:
+        np.minimum.at(least, side, found)
+    return np.where(least > -math.inf, least, math.nan)

@@ -9,16 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mislid._formatting import shown
-from mislid._validation import Matrix, Vector, as_arm
-from mislid.errors import CertificateError, ProblemError
+from mislid._validation import Matrix, Vector
+from mislid.errors import CertificateError
 from mislid.forecast.checks import Sensitivity, StudyWarning, sensitivity, warnings_of
 from mislid.forecast.evidence import (
-    EstimateRow,
     History,
-    estimate_rows,
     evidence_over_time,
     intervals,
     proved_range,
@@ -26,7 +22,7 @@ from mislid.forecast.evidence import (
 from mislid.forecast.simulate import StudyProgress, likely_deviations, progress
 from mislid.geometry.time import CharacteristicTime, characteristic_time
 from mislid.io import as_plain
-from mislid.stopping.rules import StoppingRule, stopping_rule_called
+from mislid.stopping.rules import stopping_rule_called
 from mislid.study.assumption_tests import in_words
 from mislid.study.events import Contradicted
 from mislid.study.replay import Replay
@@ -43,18 +39,19 @@ RTOL = 0.01
 class Overview:
     """A study after a number of its events; `Study.overview` gives one.
 
-    Everything in it is about the same moment, also what is computed later: the study goes on
-    without changing it. Arms are indices of candidates, and shapes are (K,) where nothing else is
-    said. Values and means have the user's sign, also where the smallest are the best.
+    Everything in it is about the same moment, also what is computed when it is first asked for: the
+    study goes on without changing it. Arms are indices of candidates, and shapes are (K,) where
+    nothing else is said. Values and means have the user's sign, also where the smallest are the
+    best.
 
     Attributes
     ----------
-    settings, candidates
-        The question.
-    summary
+    settings, candidates, labels, K
+        The question, the candidates' labels as texts, and their number.
+    summary, name
         Name, status and sizes.
-    arms, values
-        The n measurements in their order: indices of candidates, and what was measured.
+    arms, values, samples
+        The n measurements in their order: indices of candidates, and what was measured; and n.
     looks
         Numbers of measurements after each event that had any, increasing. The measurements of one
         event may have come in any order.
@@ -67,6 +64,11 @@ class Overview:
     refuted, contradictions
         What the data refute of the declarations, as records and as sentences; then nothing is
         proved.
+    status, decided
+        `running`, `decided` or `contradicted`, and whether there is an answer that stands.
+    rule, proven
+        The stopping rule, with its description and proof, and whether an answer is, or will be,
+        proven.
     corrections, withdrawn
         Corrected values and withdrawn decisions; their arms are those of the roster.
     roster
@@ -81,6 +83,14 @@ class Overview:
     trials, diverged
         Number of trials, and of those for which the rules would now choose another arm than the log
         records.
+    counts, means, estimates
+        Measurements of every candidate, their means, nan where there are none, and the model's
+        estimates of them, nan before there are any.
+    best_now, leaders
+        The m arms with the best estimates, best first, empty before there are estimates; and the
+        answer or, before there is one, the same.
+    order
+        The leaders, then the others by their estimates, best first; without data last.
 
     Examples
     --------
@@ -103,105 +113,36 @@ class Overview:
     ) -> None:
         state = replay.state
         self.settings, self.candidates = state.settings, state.candidates
-        self.summary = summary_of(name, state)
+        self.labels, self.K = [str(label) for label in self.candidates.labels], self.candidates.K
+        self.summary, self.name = summary_of(name, state), name
         self.arms = np.array([one.arm for one in state.observations], dtype=np.int64)
         self.values = np.array([one.value for one in state.observations], dtype=np.float64)
         sequences = np.array([one.sequence for one in state.observations], dtype=np.int64)
-        self.looks = np.flatnonzero(np.diff(sequences, append=0)) + 1
+        self.samples, self.looks = len(sequences), np.flatnonzero(np.diff(sequences, append=0)) + 1
         self.waiting = state.waiting_arms()
-        self.engine = replay.estimating().copy()
         self.decision, self.verdict = state.decision, replay.verdict
         self.refuted = tuple(refuted)
         self.contradictions = tuple(in_words(one, state) for one in self.refuted)
+        self.status = CONTRADICTED if self.refuted else state.status
+        self.decided = self.status == DECIDED
+        self.rule = stopping_rule_called(self.settings.stopping)
+        self.proven = self.rule.guaranteed and not self.refuted
         self.corrections, self.withdrawn = tuple(state.corrections), tuple(state.withdrawn)
         self.roster = state.roster
         self.events, self.fingerprint = state.sequence, fingerprint
         self.has_rules, self.rules = replay.has_rules, replay.given
         self.trials = len(state.trials)
         self.diverged = replay.diverged if replay.has_rules else 0
-
-    @property
-    def name(self) -> str:
-        """The study's name."""
-        return self.summary.name
-
-    @property
-    def status(self) -> str:
-        """`running`, `decided` or `contradicted`."""
-        return CONTRADICTED if self.contradictions else self.summary.status
-
-    @property
-    def decided(self) -> bool:
-        """Whether there is an answer that stands."""
-        return self.status == DECIDED
-
-    @property
-    def K(self) -> int:
-        """Number of candidates."""
-        return self.candidates.K
-
-    @property
-    def samples(self) -> int:
-        """Number of measurements."""
-        return self.arms.size
-
-    @cached_property
-    def labels(self) -> list[str]:
-        """The candidates' labels as texts (K,)."""
-        return [str(label) for label in self.candidates.labels]
-
-    @cached_property
-    def counts(self) -> Vector:
-        """Measurements of every candidate (K,)."""
-        return self.engine.counts.astype(np.float64)
-
-    @cached_property
-    def means(self) -> Vector:
-        """Means (K,) of every candidate's measurements; nan where there are none."""
-        return np.where(self.counts > 0.0, self.settings.sign * self.engine.means, math.nan)
-
-    @cached_property
-    def estimates(self) -> Vector:
-        """The model's estimates of the means (K,); nan before there are any."""
-        known = self.settings.sign * self.engine.estimate
-        return known if self.engine.is_estimated else np.full(self.K, math.nan)
-
-    @cached_property
-    def intervals(self) -> Matrix:
-        """Confidence intervals (K, 2) for the true means, infinite where nothing is known.
-
-        All of them hold at all times with probability at least 1 - delta.
-        """
-        return intervals(self)
-
-    @property
-    def best_now(self) -> tuple[int, ...]:
-        """The m arms with the best estimates, best first; empty before there are estimates."""
-        return self.engine.incumbents if self.engine.is_estimated else ()
-
-    @property
-    def leaders(self) -> tuple[int, ...]:
-        """The answer or, before there is one, `best_now`."""
-        return self.best_now if self.decision is None else self.decision.answer
-
-    @cached_property
-    def order(self) -> NDArray[np.int64]:
-        """The leaders, then the others by their estimates, best first; without data last."""
-        known = self.estimates if self.engine.is_estimated else self.means
-        keys = np.where(np.isnan(known), -math.inf, self.settings.sign * known)
-        ordered = np.argsort(-keys, kind="stable")
-        leaders = np.array(self.leaders, dtype=ordered.dtype)
-        return np.concatenate([leaders, ordered[~np.isin(ordered, leaders)]])
-
-    @property
-    def rule(self) -> StoppingRule:
-        """The stopping rule, with its description and proof."""
-        return stopping_rule_called(self.settings.stopping)
-
-    @property
-    def proven(self) -> bool:
-        """Whether an answer is, or will be, proven."""
-        return self.rule.guaranteed and not self.contradictions
+        self.engine, sign = replay.estimating().copy(), self.settings.sign
+        self.counts = self.engine.counts.astype(np.float64)
+        self.means = np.where(self.counts > 0.0, sign * self.engine.means, math.nan)
+        is_known = self.engine.is_estimated
+        self.estimates = sign * self.engine.estimate if is_known else np.full(self.K, math.nan)
+        self.best_now = self.engine.incumbents if is_known else ()
+        self.leaders = self.best_now if self.decision is None else self.decision.answer
+        ranked = np.argsort(-sign * (self.estimates if is_known else self.means), kind="stable")
+        others = ranked[~np.isin(ranked, self.leaders)]
+        self.order = np.array([*self.leaders, *others], dtype=np.int64)
 
     @property
     def noise_refuted(self) -> bool:
@@ -214,18 +155,24 @@ class Overview:
         return self.K * self.settings.m * (self.K - self.settings.m) > LARGEST_GAME
 
     @cached_property
+    def intervals(self) -> Matrix:
+        """Confidence intervals (K, 2) for the true means, infinite where nothing is known.
+
+        All of them hold at all times with probability at least 1 - delta.
+        """
+        return intervals(self)
+
+    @cached_property
     def proved(self) -> tuple[float | None, float] | None:
         """The largest misspecification for which the leaders are proved, and the least not refuted.
 
         None where features prove nothing, or the search would take long.
         """
         usable = self.settings.is_structured and self.rule.name == GUARANTEED and self.samples > 0
-        if not usable or self.is_large or self.noise_refuted:
-            return None
-        try:
-            return proved_range(self)
-        except CertificateError:
-            return None
+        if usable and not self.is_large and not self.noise_refuted:
+            with suppress(CertificateError):
+                return proved_range(self)
+        return None
 
     @cached_property
     def warnings(self) -> tuple[StudyWarning, ...]:
@@ -250,11 +197,6 @@ class Overview:
         return None if useless else sensitivity(self)
 
     @cached_property
-    def estimate_rows(self) -> list[EstimateRow]:
-        """As `Study.estimate_rows` gives them."""
-        return estimate_rows(self)
-
-    @cached_property
     def history(self) -> History | None:
         """Evidence of the leaders' pairs over time.
 
@@ -270,18 +212,17 @@ class Overview:
         It is not known before there are estimates, and takes long with many candidates.
         """
         settings, engine = self.settings, self.engine
-        slow = math.isfinite(settings.misspecification) and self.is_large
-        if slow or not engine.is_estimated:
-            return None
-        with suppress(CertificateError):
-            return characteristic_time(
-                engine.question.model,
-                engine.estimate,
-                settings.m,
-                noise=likely_deviations(settings, engine),
-                tolerance=settings.tolerance,
-                rtol=RTOL,
-            )
+        is_slow = math.isfinite(settings.misspecification) and self.is_large
+        if engine.is_estimated and not is_slow:
+            with suppress(CertificateError):
+                return characteristic_time(
+                    engine.question.model,
+                    engine.estimate,
+                    settings.m,
+                    noise=likely_deviations(settings, engine),
+                    tolerance=settings.tolerance,
+                    rtol=RTOL,
+                )
         return None
 
     @property
@@ -289,31 +230,20 @@ class Overview:
         """The best allocation (K,) if the present estimates were true."""
         return None if self.time is None or self.time.note else self.time.allocation
 
-    def names(self, arms: Iterable[int], *, registered: bool = False) -> tuple[Label, ...]:
+    def names(self, arms: Iterable[int]) -> tuple[Label, ...]:
         """The labels of arms.
 
         Parameters
         ----------
         arms
             Indices of candidates, such as `leaders` or `order`.
-        registered
-            Whether they are arms of the roster's register, which includes candidates that left, as
-            in `withdrawn` and `corrections`.
 
         Returns
         -------
         tuple of str or int
             In the same order.
-
-        Raises
-        ------
-        ProblemError
-            If there is no such arm.
         """
-        candidates = self.roster.register if registered else self.candidates
-        if not isinstance(arms, Iterable):
-            raise ProblemError(f"arms must be indices of candidates; got {shown(arms)}")
-        return tuple(candidates.labels[as_arm(arm, "arms", candidates.K)] for arm in arms)
+        return tuple(self.candidates.labels[arm] for arm in arms)
 
     def to_dict(self, *, forecast: bool = True) -> dict[str, Any]:
         """What `mislid study status --format json` prints: values of JSON.
@@ -329,7 +259,7 @@ class Overview:
             How the study stands.
         """
         standing = (self.progress if forecast else self.standing).to_dict()
-        settings, roster = self.settings, self.roster
+        settings, roster, labels = self.settings, self.roster, self.roster.register.labels
         known = {
             "study": self.name,
             "status": self.status,
@@ -350,9 +280,9 @@ class Overview:
             "withdrawn": [f"{one.cause} at event {one.sequence}" for one in self.withdrawn],
             "answer": None if self.decision is None else self.names(self.decision.answer),
             **standing,
-            "added": self.names(sorted(roster.late), registered=True),
-            "left": self.names(sorted(roster.gone), registered=True),
-            "retired": self.names(sorted(roster.closed - roster.gone), registered=True),
+            "added": [labels[arm] for arm in sorted(roster.late)],
+            "left": [labels[arm] for arm in sorted(roster.gone)],
+            "retired": [labels[arm] for arm in sorted(roster.closed - roster.gone)],
             "budget": settings.budget,
             "budget_left": settings.budget_left(self.samples),
             "warnings": [warning.to_dict() for warning in self.warnings],

@@ -9,9 +9,11 @@ border, and noise helps or hinders: the numbers are for comparison.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,12 +26,13 @@ from mislid.study.candidates import Candidates
 from mislid.study.results import PlainRecord
 from mislid.study.settings import UNKNOWN, Settings
 
+T = TypeVar("T", int, float)
 # Pairs whose evidence is looked at: those that the features tell apart worst.
 WORST = 200
 # Relative accuracy of a design's worst prediction, and steps to get there.
 ACCURACY, STEPS = 0.02, 2_000
-# The most measurements, the largest gap in units of the noise, and the relative accuracy of gaps.
-MOST, WIDEST, CLOSE = 1e15, 1e9, 1e-4
+# The most measurements, and gaps in units of the noise, each larger by a ten-thousandth.
+MOST, GAPS = 10**15, 1.0001 ** np.arange(-200_000, 200_000)
 
 
 class Expected:
@@ -47,22 +50,12 @@ class Expected:
 
     def samples(self, gap: float, misspecification: float | None = None) -> int | None:
         """Measurements that prove a gap; None where there would be no end."""
-
-        def enough(n: float) -> bool:
-            return self._is_enough(gap, math.ceil(n), misspecification)
-
-        found = _least(enough, 1.0, MOST, 0.5, 0.0)
-        return None if found is None else math.ceil(found)
+        return _first(range(1, MOST), lambda n: self._is_enough(gap, n, misspecification))
 
     def gap(self, samples: int, misspecification: float | None = None) -> float | None:
         """The least gap that this many measurements prove."""
-
-        def enough(gap: float) -> bool:
-            return self._is_enough(gap, samples, misspecification)
-
-        if enough(0.0):
-            return 0.0
-        return _least(enough, self.noise, WIDEST * self.noise, 0.0, CLOSE)
+        gaps = [0.0, *(self.noise * GAPS).tolist()]
+        return _first(gaps, lambda gap: self._is_enough(gap, samples, misspecification))
 
     def _is_enough(self, gap: float, samples: int, misspecification: float | None) -> bool:
         settings, K, structured = self.settings, self.candidates.K, misspecification is not None
@@ -113,23 +106,14 @@ def best_design(X: Matrix) -> Vector:
     return shares
 
 
-def _least(
-    enough: Callable[[float], bool], start: float, most: float, absolute: float, relative: float
-) -> float | None:
-    """The least number that is enough, from above, by doubling and bisection; None beyond `most`.
+def _first(numbers: Sequence[T], enough: Callable[[T], bool]) -> T | None:
+    """The first of increasing numbers that is enough; None if none is.
 
-    >>> _least(lambda x: x > 10.0, 1.0, 100.0, 0.01, 0.0)
-    10.0078125
+    >>> _first(range(100), lambda n: n > 10)
+    11
     """
-    low, high = 0.0, start
-    while not enough(high):
-        low, high = high, 2.0 * high
-        if high > most:
-            return None
-    while high - low > max(absolute, relative * high):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    found = bisect_left(numbers, True, key=enough)
+    return numbers[found] if found < len(numbers) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,20 +159,18 @@ class FeatureCheck(PlainRecord):
                 "the features help to choose what to measure, and prove nothing: that needs a "
                 "noise that is known"
             )
+        without, linear, declared = (
+            "endlessly many" if samples is None else f"{samples:,}"
+            for samples in (self.samples_without, self.samples_linear, self.samples_with)
+        )
         apart = "the noise" if self.gap is None else f"{self.gap:.3g}, the noise"
         words = (
-            f"to tell apart two candidates whose means differ by {apart}, it takes about "
-            f"{_count(self.samples_without)} measurements in all without the features, "
-            f"{_count(self.samples_linear)} if means are linear in them"
+            f"to tell apart two candidates whose means differ by {apart}, it takes about {without} "
+            f"measurements in all without the features, {linear} if means are linear in them"
         )
         if self.samples_with is not None and self.misspecification > 0.0:
-            within = f"to within {self.misspecification:.3g}"
-            words += f", {_count(self.samples_with)} if that holds {within}"
+            words += f", {declared} if that holds to within {self.misspecification:.3g}"
         return words
-
-
-def _count(samples: int | None) -> str:
-    return "endlessly many" if samples is None else f"{samples:,}"
 
 
 def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
@@ -203,13 +185,12 @@ def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
     expected = Expected(settings, candidates)
     without = expected.samples(expected.noise)
 
-    def samples(misspecification: float) -> int | None:
+    def samples(eps: float) -> int | None:
         # In units of a noise that is not known, no misspecification but 0 is a known number.
-        if not expected.is_known and (misspecification > 0.0 or settings.noise_model == UNKNOWN):
+        without_unit = eps > 0.0 and not expected.is_known
+        if settings.noise_model == UNKNOWN or math.isinf(eps) or without_unit:
             return None
-        return (
-            expected.samples(expected.noise, misspecification) if rank < candidates.K else without
-        )
+        return expected.samples(expected.noise, eps) if rank < candidates.K else without
 
     return FeatureCheck(
         K=candidates.K,
@@ -218,7 +199,7 @@ def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
         gap=expected.noise if expected.is_known else None,
         samples_without=without,
         samples_linear=samples(0.0),
-        samples_with=None if math.isinf(declared) else samples(declared),
+        samples_with=samples(declared),
         misspecification=declared,
     )
 
@@ -256,23 +237,21 @@ class BudgetCheck(PlainRecord):
         """A summary in one sentence."""
         if self.gap_without is None and self.gap_linear is None:
             return f"{self.budget:,} measurements are too few to tell any candidates apart"
+        without, linear, declared = (
+            "no gap at all" if gap is None else f"{gap:.3g}"
+            for gap in (self.gap_without, self.gap_linear, self.gap_with)
+        )
         words = (
             f"{self.budget:,} measurements can be expected to tell two candidates apart that "
-            f"differ by {_apart(self.gap_without)}"
+            f"differ by {without}"
         )
         if self.noise is None:
             return f"{words} times the noise"
         if self.gap_linear is not None:
-            words += (
-                f" without the features, by {_apart(self.gap_linear)} if means are linear in them"
-            )
+            words += f" without the features, by {linear} if means are linear in them"
         if self.gap_with is not None and self.misspecification > 0.0:
-            words += f", by {_apart(self.gap_with)} if to within {self.misspecification:.3g}"
+            words += f", by {declared} if to within {self.misspecification:.3g}"
         return f"{words}; the noise is {self.noise:.3g}"
-
-
-def _apart(gap: float | None) -> str:
-    return "no gap at all" if gap is None else f"{gap:.3g}"
 
 
 def check_budget(settings: Settings, candidates: Candidates, budget: int | None) -> BudgetCheck:
@@ -280,13 +259,13 @@ def check_budget(settings: Settings, candidates: Candidates, budget: int | None)
     if budget is None:
         raise ProblemError("budget must be given: the study was created without one; got None")
     expected, declared = Expected(settings, candidates), settings.misspecification
-    featured = candidates.features is not None and settings.is_structured
-    known = featured and math.isfinite(declared)
+    is_featured = candidates.features is not None and settings.is_structured
+    is_declared = is_featured and math.isfinite(declared)
     return BudgetCheck(
         budget=budget,
         gap_without=expected.gap(budget),
-        gap_linear=expected.gap(budget, 0.0) if featured else None,
-        gap_with=expected.gap(budget, declared) if known else None,
+        gap_linear=expected.gap(budget, 0.0) if is_featured else None,
+        gap_with=expected.gap(budget, declared) if is_declared else None,
         misspecification=declared,
         noise=expected.noise if expected.is_known else None,
     )

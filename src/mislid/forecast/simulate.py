@@ -16,7 +16,6 @@ rounds behind it takes larger steps.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,6 @@ from numpy.random import Generator, SeedSequence, default_rng
 from mislid._formatting import roughly
 from mislid._validation import Vector, as_count
 from mislid.engine import Engine, Verdict
-from mislid.engine.engine import Memory
 from mislid.study.assumption_tests import is_refuted
 from mislid.study.replay import new_engine
 from mislid.study.results import Label, PlainRecord
@@ -58,6 +56,7 @@ _STREAM = 2
 
 # Measurements to go: the estimate, its range, and why there is none.
 ToGo = tuple[int | None, int, int | None, str]
+ENOUGH: ToGo = 0, 0, 0, ""
 SKIPPED = "no forecast: it was not asked for"
 NO_RULES = (
     "no forecast: the study's rules are written in Python and were not given, or of a package that "
@@ -67,16 +66,55 @@ REFUTED = "no forecast: the data contradict what was declared"
 
 
 @dataclass(frozen=True, slots=True)
-class StudyProgress(PlainRecord):
-    """How far a study has come.
+class Forecast(PlainRecord):
+    """Estimated measurements to go.
+
+    Attributes
+    ----------
+    more, more_low, more_high
+        The median of the simulated continuations, and a range that one more of them would be in
+        with probability 4/5; 0 once decided. `more` and `more_high` are None where it is too early
+        to say, beyond what was simulated, or the data contradict the question.
+    note
+        Why they are None.
+    """
+
+    more: int | None
+    more_low: int
+    more_high: int | None
+    note: str
+
+    @property
+    def statement(self) -> str:
+        """Measurements to go as a phrase.
+
+        >>> Forecast(40, 20, 90, "").statement
+        'about 40 more measurements (20 to 90)'
+        >>> Forecast(None, 20, None, "too far").statement
+        'at least 20 more measurements (too far)'
+        >>> Forecast(None, 0, None, "no forecast").statement
+        'no forecast'
+        """
+        low, high = self.more_low, self.more_high
+        if self.more == 0:
+            return "enough by now"
+        if self.more is None and low == 0:
+            return self.note
+        if self.more is None:
+            note = f" ({self.note})" if self.note else ""
+            return f"at least {roughly(low)} more measurements{note}"
+        span = f"at least {roughly(low)}" if high is None else f"{roughly(low)} to {roughly(high)}"
+        return f"about {roughly(self.more)} more measurement{'s' * (self.more > 1)} ({span})"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyProgress(Forecast):
+    """How far a study has come, and the forecast.
 
     Attributes
     ----------
     more, more_low, more_high, note
-        Estimated measurements to go: the median of the simulated continuations, and a range that
-        one more of them would be in with probability 4/5; 0 once decided. `more` and `more_high`
-        are None where it is too early to say, beyond what was simulated, or the data contradict the
-        declarations; `note` says which.
+        As in `Forecast`.
     best_now
         The m candidates with the best estimates, best first.
     pair
@@ -91,10 +129,6 @@ class StudyProgress(PlainRecord):
         The cost of the measurements so far; None in a study without costs.
     """
 
-    more: int | None
-    more_low: int
-    more_high: int | None
-    note: str
     best_now: tuple[Label, ...] = ()
     pair: tuple[Label, ...] | None = None
     statistic: float | None = None
@@ -104,13 +138,13 @@ class StudyProgress(PlainRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIf(PlainRecord):
+class WhatIf(Forecast):
     """A forecast for another question with the same data.
 
     Attributes
     ----------
     more, more_low, more_high, note
-        Measurements to go, as in `StudyProgress`.
+        As in `Forecast`.
     m, delta, tolerance, misspecification
         The question.
     changed
@@ -122,10 +156,6 @@ class WhatIf(PlainRecord):
         see docs/planning.md.
     """
 
-    more: int | None
-    more_low: int
-    more_high: int | None
-    note: str
     m: int
     delta: float
     tolerance: float
@@ -135,57 +165,38 @@ class WhatIf(PlainRecord):
     answer_now: tuple[Label, ...]
 
 
-def forecast_words(given: StudyProgress | WhatIf) -> str:
-    """Measurements to go as a phrase.
-
-    >>> forecast_words(StudyProgress(40, 20, 90, ""))
-    'about 40 more measurements (20 to 90)'
-    >>> forecast_words(StudyProgress(None, 20, None, "too far"))
-    'at least 20 more measurements (too far)'
-    >>> forecast_words(StudyProgress(None, 0, None, "no forecast"))
-    'no forecast'
-    """
-    low, high = given.more_low, given.more_high
-    if given.more == 0:
-        return "enough by now"
-    if given.more is None and low == 0:
-        return given.note
-    if given.more is None:
-        note = f" ({given.note})" if given.note else ""
-        return f"at least {roughly(low)} more measurements{note}"
-    span = f"at least {roughly(low)}" if high is None else f"{roughly(low)} to {roughly(high)}"
-    return f"about {roughly(given.more)} more measurement{'' if given.more == 1 else 's'} ({span})"
-
-
 def progress(overview: Overview, simulations: int | None = None) -> StudyProgress:
     """How far the study has come; without simulations (0) nothing is said about the rest."""
     if simulations is not None:
         simulations = as_count(simulations, "simulations", 0)
     costs, best = overview.roster.costs, overview.names(overview.best_now)
     spent = None if costs is None else float(costs @ overview.counts)
-    refuted = bool(overview.refuted)
-    if refuted or not overview.has_rules:
-        return StudyProgress(None, 0, None, REFUTED if refuted else NO_RULES, best, spent=spent)
-    forward = Forward.of(overview, overview.settings)
-    if forward.missing:
-        return StudyProgress(None, forward.missing, None, _too_early(forward), spent=spent)
-    decided, verdict, decision = forward.begin(), forward.verdict, overview.decision
-    more: ToGo = 0, 0, 0, ""
+    note = REFUTED if overview.refuted else "" if overview.has_rules else NO_RULES
+    if note:
+        return StudyProgress(None, 0, None, note, best, spent=spent)
+    decision, time, delta = overview.decision, overview.time, overview.settings.delta
+    verdict: Verdict | None
     if decision is not None:
+        more = ENOUGH
         verdict = Verdict(True, decision.statistic, decision.threshold, decision.pair)
-    elif not decided and simulations == 0:
-        more = None, 0, None, SKIPPED
-    elif not decided:
-        more = _to_go(overview, forward, simulations)
+    else:
+        forward = Forward(overview, overview.settings)
+        more, verdict = _to_go(overview, forward, simulations), forward.verdict
+    bound = None if time is None else time.samples(delta) if delta < 0.5 else 0.0
     return StudyProgress(
         *more,
         best_now=best,
         pair=overview.names(verdict.pair) if verdict and verdict.pair else None,
         statistic=_known(verdict.statistic) if verdict else None,
         threshold=_known(verdict.threshold) if verdict else None,
-        lower_bound=_lower_bound(overview),
+        lower_bound=bound,
         spent=spent,
     )
+
+
+def _known(number: float) -> float | None:
+    """A rule that is written in Python may have no evidence to show."""
+    return None if math.isnan(number) else number
 
 
 def what_if(overview: Overview, simulations: int | None = None, **changes: float | None) -> WhatIf:
@@ -197,19 +208,16 @@ def what_if(overview: Overview, simulations: int | None = None, **changes: float
     asked = {name: value for name, value in changes.items() if value is not None}
     now = as_settings(overview.candidates, **{**was.arguments(), **rules, **asked})
     question = {name: getattr(now, name) for name in ASKED}
-    changed = tuple(name for name in ASKED if question[name] != getattr(was, name))
-    forward, decided, best = Forward.of(overview, now), False, tuple[Label, ...]()
-    more: ToGo = 0, 0, 0, ""
-    if forward.missing:
-        more = None, forward.missing, None, _too_early(forward)
-    else:
-        decided, best = forward.begin(), overview.names(forward.best())
-        if _is_refuted(overview, now):
-            words = "no forecast: the data contradict its noise or misspecification"
-            decided, more = False, (None, 0, None, words)
-        elif not decided:
-            more = _to_go(overview, forward, simulations)
-    return WhatIf(*more, **question, changed=changed, decided_now=decided, answer_now=best)
+    forward = Forward(overview, now)
+    refuted = not forward.missing and _is_refuted(overview, now)
+    more = (None, 0, None, REFUTED) if refuted else _to_go(overview, forward, simulations)
+    return WhatIf(
+        *more,
+        **question,
+        changed=tuple(name for name in ASKED if question[name] != getattr(was, name)),
+        decided_now=forward.decided and not refuted,
+        answer_now=overview.names(forward.best),
+    )
 
 
 def _is_refuted(overview: Overview, now: Settings) -> bool:
@@ -227,6 +235,13 @@ def _to_go(overview: Overview, forward: Forward, simulations: int | None) -> ToG
     The k-th smallest and the k-th largest of n runs have one more run between them with probability
     1 - 2 k / (n + 1), whatever the distribution. Less than nine runs have no rank in the tails.
     """
+    if missing := forward.missing:
+        arms = "1 candidate" if missing == 1 else f"{missing} candidates"
+        return None, missing, None, f"too early: {arms} of the first design not measured yet"
+    if forward.decided:
+        return ENOUGH
+    if simulations == 0:
+        return None, 0, None, SKIPPED
     horizon, count, runs = HORIZON * overview.samples, simulations or SIMULATIONS, list[float]()
     # When most are beyond the horizon, the estimate is, and so is the range's upper end.
     while len(runs) < count and 2 * runs.count(math.inf) <= count:
@@ -242,24 +257,6 @@ def _to_go(overview: Overview, forward: Forward, simulations: int | None) -> ToG
         note = f"{beyond} of {len(runs)} simulations went on for more than {horizon} measurements"
     more, most = (None if math.isinf(value) else int(value) for value in (middle, high))
     return more, horizon if math.isinf(low) else int(low), most, note
-
-
-def _lower_bound(overview: Overview) -> float | None:
-    """Measurements that any method needs on average if the present estimates were true."""
-    time, delta = overview.time, overview.settings.delta
-    if time is None:
-        return None
-    return time.samples(delta) if delta < 0.5 else 0.0
-
-
-def _too_early(forward: Forward) -> str:
-    arms = "1 candidate" if forward.missing == 1 else f"{forward.missing} candidates"
-    return f"too early: {arms} of the first design not measured yet"
-
-
-def _known(number: float) -> float | None:
-    """A rule that is written in Python may have no evidence to show."""
-    return None if math.isnan(number) else number
 
 
 def likely_deviations(settings: Settings, engine: Engine) -> Vector:
@@ -283,56 +280,42 @@ def likely_deviations(settings: Settings, engine: Engine) -> Vector:
 
 
 class Forward:
-    """An engine for one question that begins with given data again and again.
+    """The rules for one question, which continue from a study's data again and again.
 
-    `data` is an engine with the measurements, and `waiting` has the arms of open trials. Without a
-    memory it is as if a new study had been given the data as its history.
+    Those of the study's own question remember what they have learned; others are as if a new study
+    had been given the data as its history.
+
+    Attributes
+    ----------
+    missing
+        Arms of the first design that have no measurement. With any of them, `begin` waits.
+    decided, verdict, best
+        Whether the data decide, by which test, and the m arms with the best estimates.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        engine: Engine,
-        data: Engine,
-        waiting: Sequence[int],
-        memory: Memory | None = None,
-    ) -> None:
-        self._first = self._engine = engine
-        self.counts, self._sums = data.counts.astype(np.float64), data.sums
-        self._means, self._scatter = data.means, data.scatter
-        self._settings, self._waiting = settings, waiting
-        self._noise = likely_deviations(settings, data)
-        self._memory = memory or engine.memory()
-
-    @classmethod
-    def of(cls, overview: Overview, settings: Settings) -> Forward:
-        """The rules for a question; those of the study's own remember what they have learned."""
+    def __init__(self, overview: Overview, settings: Settings) -> None:
         data = overview.engine
         if overview.has_rules and settings == overview.settings:
-            return cls(settings, data.copy(), data, overview.waiting, data.memory())
-        engine = new_engine(settings, overview.candidates, *overview.rules)
-        return cls(settings, engine, data, overview.waiting)
-
-    @property
-    def missing(self) -> int:
-        """Arms of the first design that have no measurement."""
-        return int(np.sum(self.counts[self._engine.design] == 0.0))
+            self._first, self._memory = data.copy(), data.memory()
+        else:
+            self._first = new_engine(settings, overview.candidates, *overview.rules)
+            self._memory = self._first.memory()
+        self._engine, self._settings, self._waiting = self._first, settings, overview.waiting
+        self._counts, self._sums = overview.counts, data.sums
+        self._means, self._scatter = data.means, data.scatter
+        self._noise = likely_deviations(settings, data)
+        self._range = self._first.question.reward_range
+        self.missing = int(np.sum(self._counts[self._first.design] == 0.0))
+        self.decided = self.missing == 0 and self.begin()
+        self.verdict = self._engine.verdict if self._engine.tests and not self.missing else None
+        self.best = () if self.missing else self._engine.incumbents
 
     def begin(self) -> bool:
         """Go back to the data; whether they decide."""
         if not self._first.is_compiled:  # rules that are objects remember what they saw
             self._engine = self._first.copy()
-        self._engine.reset(self.counts, self._sums, self._memory, scatter=self._scatter)
+        self._engine.reset(self._counts, self._sums, self._memory, scatter=self._scatter)
         return self._engine.judge().decided
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """That of the last test, if there was one."""
-        return self._engine.verdict if self._engine.tests else None
-
-    def best(self) -> tuple[int, ...]:
-        """The m arms with the best estimates, best first."""
-        return self._engine.incumbents
 
     def run(self, rng: Generator, horizon: int) -> float:
         """Measurements to go until a decision; infinite where there would be more than `horizon`.
@@ -349,7 +332,7 @@ class Forward:
 
         if self.begin():
             return 0
-        engine, counts, samples = self._engine, self.counts.copy(), int(self.counts.sum())
+        engine, counts, samples = self._engine, self._counts.copy(), int(self._counts.sum())
         for arm in self._waiting:
             self._measure(arm, 1, means[arm], noise(arm))
             counts[arm] += 1
@@ -366,26 +349,22 @@ class Forward:
 
     def _repeats(self, count: float, done: int, rounds: int) -> int:
         """How often to measure an arm that is proposed and has been measured `count` times."""
-        arm_share = min(1.0, max(ARM_SHARE, self.counts.size / MANY_ARMS))
+        arm_share = min(1.0, max(ARM_SHARE, self._counts.size / MANY_ARMS))
         least = LEAST_SHARE * self._engine.samples if rounds > MANY_ROUNDS else 1.0
         return max(1, int(least), int(min(arm_share * count, RUN_SHARE * done)))
 
     def _possible_means(self, rng: Generator) -> Vector:
         """Means (K,) of a model, drawn as uncertain as the data leave them."""
-        error = self._noise / np.sqrt(np.maximum(self.counts, 1.0))
-        drawn = self._means + error * rng.standard_normal(self.counts.size)
+        error = self._noise / np.sqrt(np.maximum(self._counts, 1.0))
+        drawn = self._means + error * rng.standard_normal(self._counts.size)
         if self._range is not None:
             drawn = np.clip(drawn, *self._range)
-        sums = drawn * self.counts
+        sums = drawn * self._counts
         if self._settings.noise_model == BERNOULLI:
             sums = np.round(sums)
-        self._engine.reset(self.counts, sums, self._memory, scatter=self._scatter)
+        self._engine.reset(self._counts, sums, self._memory, scatter=self._scatter)
         self._engine.judge(test=False)
         return self._engine.estimate
-
-    @property
-    def _range(self) -> tuple[float, float] | None:
-        return self._engine.question.reward_range
 
     def _measure(self, arm: int, times: int, mean: float, rng: Generator) -> None:
         """Take in several measurements, by their sum and their scatter."""

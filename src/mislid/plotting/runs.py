@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from mislid._formatting import shown, the_best
-from mislid._validation import Vector, as_number, as_top_m, as_weights
+from mislid._formatting import the_best
+from mislid._validation import Vector, as_top_m, as_weights
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.plotting import theme
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # More dots than these would make a drawing in vectors too large.
 MANY = 50
+# A linear axis hides what is more than this many times smaller than the largest.
+SPREAD = 30.0
 # Letters of a name in one line, and half the height of a box.
 LONGEST, BOX = 32, 0.26
 
@@ -45,7 +47,7 @@ def plot_counts(axes: Axes, instance: Instance, m: int, counts: npt.ArrayLike) -
     Raises
     ------
     ProblemError
-        If `m` or `counts` do not fit the instance, or `axes` are not one axes of matplotlib.
+        If `m` or `counts` do not fit the instance.
 
     Examples
     --------
@@ -57,8 +59,6 @@ def plot_counts(axes: Axes, instance: Instance, m: int, counts: npt.ArrayLike) -
     >>> [float(bar.get_height()) for bar in axes.patches]
     [30.0, 10.0]
     """
-    theme.check_axes(axes)
-    theme.check_kind(instance, Instance, "instance", "mislid.Instance()")
     m = as_top_m(m, instance.K)
     taken = as_weights(counts, instance.K, "counts")
     order = np.argsort(-instance.means, kind="stable")
@@ -92,11 +92,6 @@ def plot_proved(axes: Axes, runs: Mapping[str, Identification]) -> None:
         Runs of one question by name; the first is drawn boldest. A run whose stopping rule settles
         no single pairs is a cross at its last measurement.
 
-    Raises
-    ------
-    ProblemError
-        If there are no runs, or `axes` are not one axes of matplotlib.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -108,11 +103,6 @@ def plot_proved(axes: Axes, runs: Mapping[str, Identification]) -> None:
     >>> int(axes.lines[1].get_xdata()[-1]) == found.samples
     True
     """
-    theme.check_axes(axes)
-    if not (runs and isinstance(runs, Mapping)):
-        raise ProblemError("runs must hold at least one run by its name, as identify() gives it")
-    for name, found in runs.items():
-        theme.check_kind(found, Identification, f"runs[{name!r}]", "mislid.identify()")
     question = next(iter(runs.values())).question
     pairs = question.m * (question.K - question.m)
     axes.axhline(pairs, color=GREY, lw=0.9, ls="--")
@@ -156,8 +146,7 @@ def plot_runs(axes: Axes, groups: Mapping[str, Sequence[Row]], delta: float) -> 
     Raises
     ------
     ProblemError
-        If there is no group or one without runs, if `delta` is not between 0 and 1, or if
-        `axes` are not one axes of matplotlib.
+        If there is no group or one without runs.
 
     Examples
     --------
@@ -168,15 +157,14 @@ def plot_runs(axes: Axes, groups: Mapping[str, Sequence[Row]], delta: float) -> 
     >>> axes.child_axes[0].get_yticklabels()[0].get_text()
     '5 runs, mean 102, 0.0% wrong'
     """
-    theme.check_axes(axes)
-    _check_groups(groups)
-    delta = as_number(delta, "delta", low=0, high=1, low_open=True, high_open=True)
+    if not groups or not all(groups.values()):
+        raise ProblemError("groups must hold at least one algorithm, and runs for each")
     samples = [np.array([row.samples for row in rows], dtype=float) for rows in groups.values()]
     errors = [summarise(rows).error_rate for rows in groups.values()]
     colours = [CONTRAST if error > delta else BEST for error in errors]
     for at, (values, colour) in enumerate(zip(samples, colours, strict=True)):
         _draw_box(axes, at, values, colour)
-    theme.scale(axes, "x", np.concatenate(samples).tolist(), room=None)
+    _scale(axes, np.concatenate(samples))
     right = axes.secondary_yaxis("right")
     words = [
         f"{values.size:,} runs, mean {values.mean():,.0f}, {error:.1%} wrong"
@@ -233,22 +221,24 @@ def save_runs(
     >>> "samples until stopping" in text and "uniform" in text
     True
     """
-    _check_groups(groups)
     with theme.drawing():
         figure = theme.new_figure(height_of(len(groups)))
         plot_runs(figure.subplots(), groups, delta)
     theme.save(figure, path)
 
 
-def _check_groups(groups: object) -> None:
-    lists = list(groups.values()) if isinstance(groups, Mapping) else []
-    if not lists or not all(isinstance(rows, Sequence) and len(rows) for rows in lists):
-        lists = [[None]]
-    if not all(isinstance(row, Row) for rows in lists for row in rows):
-        raise ProblemError(
-            "groups must hold at least one algorithm, each with runs as replicate_rows gives them; "
-            f"got {shown(groups)}"
-        )
+def _scale(axes: Axes, samples: Vector) -> None:
+    """A linear axis from 0, or a logarithmic one where samples are far apart."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    spread = samples.max() / max(samples.min(), 1.0)
+    if spread > SPREAD:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if spread < 1e3 else (1.0,)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_xlim(left=0.0)
+    axes.xaxis.set_major_formatter("{x:,.7g}")
 
 
 def _draw_box(axes: Axes, at: int, values: Vector, colour: str) -> None:

@@ -41,8 +41,6 @@ def draw_candidates(overview: Overview) -> Figure:
 
     Raises
     ------
-    ProblemError
-        If it is no overview, such as a study.
     MissingPackageError
         Without matplotlib.
 
@@ -55,7 +53,6 @@ def draw_candidates(overview: Overview) -> Figure:
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['b', 'a']
     """
-    theme.check_kind(overview, Overview, "overview", "Study.overview()")
     rows = overview.order[:MOST]
     with theme.drawing():
         figure = theme.new_figure(0.235 * rows.size + 1.15)
@@ -63,7 +60,9 @@ def draw_candidates(overview: Overview) -> Figure:
         _plot_means(left, overview, rows)
         _plot_shares(right, overview, rows)
         for axes in (left, right):
-            theme.only_rows(axes, rows.size)
+            axes.set_ylim(rows.size - 0.4, -0.6)
+            axes.spines[["left"]].set_visible(False)
+            axes.tick_params(axis="y", length=0)
             axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderpad=0.0)
     return figure
 
@@ -127,8 +126,8 @@ def draw_evidence(overview: Overview) -> Figure | None:
 
     Raises
     ------
-    ProblemError, MissingPackageError
-        As for `draw_candidates`.
+    MissingPackageError
+        Without matplotlib.
 
     Examples
     --------
@@ -139,7 +138,6 @@ def draw_evidence(overview: Overview) -> Figure | None:
     >>> axes.texts[0].get_text().partition(":")[0]
     'b before a'
     """
-    theme.check_kind(overview, Overview, "overview", "Study.overview()")
     history, decision = overview.history, overview.decision
     if history is None:
         return None

@@ -1,14 +1,14 @@
-"""Reports: a study on one page of HTML, without scripts and other files."""
+"""A study as HTML: a summary for notebooks and the server, and a report on one page."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import os
 import platform
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +18,14 @@ from mislid._formatting import (
     decimals,
     element,
     fixed,
+    listed,
     markup,
+    measurements,
     moment,
     number,
+    percent,
     rate,
+    roughly,
     table,
 )
 from mislid.errors import MislidError, ProblemError
@@ -30,11 +34,138 @@ from mislid.forecast.overview import Overview
 from mislid.io import new_place, write_whole
 from mislid.plotting import theme
 from mislid.plotting.study import MOST, draw_candidates, draw_evidence
-from mislid.report.summary import cautions, headline, key_numbers, question, style_sheet
 from mislid.study import Study
+from mislid.study.events import Decided
+from mislid.study.settings import MAXIMIZE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+# Letters of a short answer.
+SHORT = 90
+# Settings that are shown as they are.
+SETTINGS = "m", "delta", "tolerance", "direction", "algorithm", "seed", "budget"
+
+
+@cache
+def style_sheet() -> str:
+    """The rules of style.css."""
+    return Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+
+
+def fragment(overview: Overview) -> Html:
+    """The state of a study, as notebooks show it."""
+    name = element("p", element("strong", overview.name))
+    return element("div", name, summary(overview, ahead=False))
+
+
+def summary(overview: Overview, *, ahead: bool = True) -> Html:
+    """Question, answer or progress, reasons for doubt, and numbers; `ahead` adds the forecast."""
+    m, settings = overview.settings.m, overview.settings
+    largest = "largest mean" if settings.direction == MAXIMIZE else "smallest mean"
+    asked = f"Which of {overview.K:,} candidates has the {largest}?"
+    if m > 1:
+        asked = f"Which {m:,} of {overview.K:,} candidates have the {largest}s?"
+    if overview.contradictions:
+        large, *rest = _contradicted(overview)
+    elif overview.decision is not None:
+        large, *rest = _decided(overview, overview.decision)
+    else:
+        large, *rest = _running(overview, ahead)
+    return markup(
+        element("p", asked, class_="note"),
+        element("p", large, class_="answer long" if len(large) > SHORT else "answer"),
+        *(element("p", text) for text in rest if text),
+        _cautions(overview),
+        _key_numbers(overview, ahead),
+    )
+
+
+def _names(overview: Overview, arms: tuple[int, ...]) -> str:
+    return listed([str(label) for label in overview.names(arms)])
+
+
+def _contradicted(overview: Overview) -> list[str]:
+    sentences = ["The data contradict what was declared: nothing is proven."]
+    sentences += [f"{words[:1].upper()}{words[1:]}." for words in overview.contradictions]
+    if overview.decision is not None:
+        names = _names(overview, overview.decision.answer)
+        sentences.append(f"The study had decided for {names} before; this is not proven.")
+    return sentences
+
+
+def _decided(overview: Overview, decision: Decided) -> list[str]:
+    settings, later = overview.settings, overview.samples - decision.samples
+    promise = "there is no proof of how often it is wrong."
+    if overview.rule.guaranteed:
+        slack = f" by more than {number(settings.tolerance)}" if settings.tolerance > 0.0 else ""
+        promise = (
+            f"the probability that a better candidate was left out{slack} is proven to be at most "
+            f"{rate(settings.error_rate)}, if the declared noise and misspecification hold."
+        )
+    agreement = "They agree with the answer."
+    if set(overview.best_now) not in (set(), set(overview.leaders)):
+        agreement = (
+            f"By all measurements {_names(overview, overview.best_now)} would come first now; the "
+            "answer stands, since later measurements never revoke it."
+        )
+    return [
+        _names(overview, decision.answer),
+        f"Decided after {measurements(decision.samples)} by the rule “{decision.rule}”: {promise}",
+        f"{measurements(later).capitalize()} came later. {agreement}" if later else "",
+    ]
+
+
+def _running(overview: Overview, ahead: bool) -> list[str]:
+    pending = overview.summary.pending
+    trials = f"{pending:,} trial{' is' if pending == 1 else 's are'} open." if pending else ""
+    if overview.samples == 0:
+        return ["Nothing has been measured yet.", trials]
+    so_far = f"{measurements(overview.samples)} so far"
+    if not overview.best_now:
+        missing = int((overview.counts == 0.0).sum())
+        so_far += (
+            f"; {missing:,} of {overview.K:,} candidates have not been measured, and there is no "
+            "estimate before the first round is complete."
+        )
+        return ["Not decided yet.", so_far, trials]
+    if ahead and overview.history is not None:
+        share = percent(overview.history.share)
+        so_far += f" have brought {share} of the evidence that the hardest pair needs"
+    so_far += f". In front now: {_names(overview, overview.best_now)}."
+    forecast = overview.progress.statement if ahead else ""
+    forecast = f"{forecast[:1].upper()}{forecast[1:]}." if forecast else ""
+    return ["Not decided yet.", so_far, forecast, trials]
+
+
+def _key_numbers(overview: Overview, ahead: bool) -> Html:
+    shown = {"state": overview.status, "measurements": f"{overview.samples:,}"}
+    if ahead and overview.history is not None and not overview.contradictions:
+        needed = "was" if overview.decided else "is"
+        shown[f"evidence, of what {needed} needed"] = percent(overview.history.share)
+    if ahead and overview.progress.more:
+        shown["to go, about"] = roughly(overview.progress.more)
+    bound = "≤ " if overview.proven else "wanted: "
+    shown["error rate"] = bound + rate(overview.settings.error_rate)
+    pairs = [
+        element("div", element("dt", name), element("dd", value)) for name, value in shown.items()
+    ]
+    return element("dl", *pairs, class_="numbers")
+
+
+def _cautions(overview: Overview) -> Html:
+    """A box with the reasons for doubt; empty where there are none."""
+    found = [(f"{one.kind.capitalize()}. ", one.message) for one in overview.warnings]
+    if not overview.rule.guaranteed:
+        words = (
+            f"The stopping rule “{overview.rule.name}” comes without a proof: its answers may be "
+            "wrong more often than the error rate asked for."
+        )
+        found.insert(0, ("No guarantee. ", words))
+    if not found:
+        return Html()
+    items = [element("li", element("strong", kind), words) for kind, words in found]
+    return element("div", element("ul", *items), class_="box", role="note")
 
 
 def write_report(study: Study, path: str | os.PathLike[str]) -> None:
@@ -69,40 +200,10 @@ def write_report(study: Study, path: str | os.PathLike[str]) -> None:
     '<!DOCTYPE html>'
     """
     place = new_place(path)
-    write_whole(place, report(study).encode())
-
-
-def report(study: Study) -> str:
-    """The page about a study as a text.
-
-    Parameters
-    ----------
-    study
-        The study; nothing is added to its log.
-
-    Returns
-    -------
-    str
-        HTML.
-
-    Raises
-    ------
-    ProblemError
-        Where `study` is no study.
-    MissingPackageError
-        Without matplotlib.
-
-    Examples
-    --------
-    >>> import mislid
-    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1, noise=1)
-    >>> "Nothing has been measured yet." in report(study)
-    True
-    """
     theme.require_matplotlib("a report")
     if not isinstance(study, Study):
         raise ProblemError(f"study must be a mislid.Study; got {type(study).__name__}")
-    return page(study.overview())
+    write_whole(place, page(study.overview()).encode())
 
 
 def page(overview: Overview) -> str:
@@ -123,10 +224,8 @@ def page(overview: Overview) -> str:
     )
     main = element(
         "main",
-        element("h1", f"{overview.name}: {question(overview)}"),
-        headline(overview),
-        cautions(overview),
-        key_numbers(overview),
+        element("h1", overview.name),
+        summary(overview),
         *(_section(title, part, overview) for title, part in sections.items()),
     )
     return f'<!DOCTYPE html>\n<html lang="en">\n{head}\n{element("body", main)}\n</html>\n'
@@ -235,15 +334,14 @@ def _table(overview: Overview) -> Html:
 
 def _settings(overview: Overview) -> Html:
     settings, rule = overview.settings, overview.rule
-    shown = {
-        field.name: _setting(getattr(settings, field.name))
-        for field in dataclasses.fields(settings)
-        if (field.name, getattr(settings, field.name)) != ("mean_bound", math.inf)
-    }
+    given = {name: getattr(settings, name) for name in SETTINGS}
+    shown = {name: str(value) for name, value in given.items() if value is not None}
     proof = f"proven: {rule.proof}" if rule.guaranteed else "no guarantee"
     features = overview.candidates.features
     number_of_features = 0 if features is None else features.shape[1]
     shown |= {
+        "misspecification": str(settings.declared),
+        "noise": settings.noise_words,
         "stopping": f"{rule.name} ({proof}): {rule.description}".replace("`", ""),
         "candidates": f"{overview.K:,} with {number_of_features} features",
         "created": moment(overview.summary.created),
@@ -254,11 +352,3 @@ def _settings(overview: Overview) -> Html:
     }
     cells = [(name.replace("_", " "), value) for name, value in shown.items()]
     return table(("", ""), cells, class_="plain")
-
-
-def _setting(value: Any) -> str:
-    """A setting in words; of one number per candidate, the range."""
-    if isinstance(value, tuple):
-        low, high = min(value), max(value)
-        return number(low) if low == high else f"{number(low)} to {number(high)}, by candidate"
-    return number(value) if isinstance(value, float) else str(value)

@@ -81,14 +81,14 @@ def view(kind: str) -> Endpoint:
     """The endpoint of a view."""
 
     async def found(request: Request) -> Response:
-        return answer(request, await hub_of(request).views.view(await line_of(request), kind))
+        return answer(request, await hub_of(request).view(await line_of(request), kind))
 
     return found
 
 
 async def certificate(request: Request) -> Response:
     """The certificate of a study that has decided."""
-    study = hub_of(request).views.of(await line_of(request)).study
+    study = hub_of(request).seen(await line_of(request)).study
     result = await asyncio.to_thread(lambda: study.result)
     if result is None:
         raise HTTPException(409, "the study has not decided: there is no certificate yet")
@@ -137,7 +137,7 @@ async def create(request: Request) -> Response:
         study = create_study(**body, load_if_exists=key is not None, storage=hub.storage)
         return {"id": hub.storage.find(study.study_name), "name": study.study_name}
 
-    async with hub.views.writing:
+    async with hub.writing:
         made = await asyncio.to_thread(make)
     return Response(packed(made), 201, media_type="application/json")
 
@@ -150,7 +150,7 @@ def call(name: str) -> Endpoint:
         hub, line, body = hub_of(request), await line_of(request), await body_of(request)
         key = _key(request, body)
         _check(method, body, "self", "key")
-        study = hub.views.of(line).study
+        study = hub.seen(line).study
 
         def change() -> dict[str, Any]:
             with warnings.catch_warnings(record=True) as said:
@@ -159,7 +159,7 @@ def call(name: str) -> Endpoint:
             doubts = [str(one.message) for one in said if issubclass(one.category, _DOUBTS)]
             return _outcome(study, found) | {"warnings": doubts}
 
-        async with hub.views.writing:
+        async with hub.writing:
             made = await asyncio.to_thread(change)
         return Response(packed(made), media_type="application/json")
 

@@ -28,7 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mislid import __version__
 from mislid._formatting import Html, element, visible
 from mislid.errors import MislidError, ProblemError
-from mislid.report.summary import style_sheet
+from mislid.report.page import style_sheet
 from mislid.server import api
 from mislid.server.access import LOGIN, Gate, Policy, logged_in
 from mislid.server.answers import PATIENCE, answer, content_of, refused

@@ -11,11 +11,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from mislid.errors import MislidError, StorageError, UnknownStudyError
+from mislid.forecast.evidence import estimate_rows
 from mislid.forecast.overview import Overview
-from mislid.report.summary import cautions, headline, key_numbers, question
+from mislid.report.page import summary
 from mislid.server.answers import event_json, packed, refused
 from mislid.study import Study
 from mislid.study.events import Entry
@@ -34,23 +35,12 @@ AT_ONCE, MOST_STREAMS, MOST_STUDIES = 2_000, 600, 32
 
 def state_of(overview: Overview) -> Any:
     """The state of the study without a forecast, in numbers and in words."""
-    words = {
-        "question": question(overview),
-        "headline": headline(overview, ahead=False),
-        "cautions": cautions(overview),
-        "numbers": key_numbers(overview, ahead=False),
-    }
-    return overview.to_dict(forecast=False) | {"words": words}
+    return overview.to_dict(forecast=False) | {"words": summary(overview, ahead=False)}
 
 
 def estimates_of(overview: Overview) -> Any:
     """A row for every candidate."""
-    return [row.to_dict() for row in overview.estimate_rows]
-
-
-def forecast_of(overview: Overview) -> Any:
-    """Measurements to go."""
-    return overview.progress.to_dict()
+    return [row.to_dict() for row in estimate_rows(overview)]
 
 
 def sensitivity_of(overview: Overview) -> Any:
@@ -61,73 +51,31 @@ def sensitivity_of(overview: Overview) -> Any:
     return None if found is None else found.to_dict() | {"statement": found.statement}
 
 
-QUICK: dict[str, Callable[[Overview], Any]] = {"state": state_of, "estimates": estimates_of}
-SLOW: dict[str, Callable[[Overview], Any]] = {
-    "forecast": forecast_of,
+Look = Callable[[Overview], Any]
+QUICK: dict[str, Look] = {"state": state_of, "estimates": estimates_of}
+SLOW: dict[str, Look] = {
+    "forecast": lambda overview: overview.progress.to_dict(),
     "sensitivity": sensitivity_of,
 }
 
 
-class View(NamedTuple):
-    """JSON of a study after a number of events."""
-
-    events: int
-    content: bytes
-
-
 @dataclass
 class Seen:
-    """A study in memory with its last views."""
+    """A study in memory with its last views: after how many events, and as JSON."""
 
     study: Study
-    views: dict[str, View] = field(default_factory=dict)
+    views: dict[str, tuple[int, bytes]] = field(default_factory=dict)
 
-    def compute(self, kind: str) -> View:
+    @property
+    def events(self) -> int:
+        """After how many events something was computed."""
+        return max((events for events, _ in self.views.values()), default=0)
+
+    def compute(self, kind: str) -> tuple[int, bytes]:
         """Compute a view of all events."""
         overview = self.study.overview()
         found = {"events": overview.events, kind: (QUICK | SLOW)[kind](overview)}
-        return View(overview.events, packed(found))
-
-
-class Views:
-    """Studies and their views in memory.
-
-    One quick view, one slow view and one change of a study are worked at at a time.
-    """
-
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-        self._seen: dict[tuple[str, int], Seen] = {}
-        self._quick, self._slow, self.writing = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
-
-    def events(self) -> dict[tuple[str, int], int]:
-        """After how many events of each study something was computed."""
-        return {
-            place: max((view.events for view in seen.views.values()), default=0)
-            for place, seen in self._seen.items()
-        }
-
-    def of(self, line: Line) -> Seen:
-        """A study, opened if it is not in memory."""
-        place = line.name, line.key
-        found = self._seen.pop(place, None) or Seen(Study(Session(*place, self._storage)))
-        self._seen[place] = found
-        if len(self._seen) > MOST_STUDIES:
-            self._seen.pop(next(iter(self._seen)))
-        return found
-
-    def forget(self, line: Line) -> None:
-        """Read the log again from its beginning, since a backup took its place."""
-        self._seen.pop((line.name, line.key), None)
-
-    async def view(self, line: Line, kind: str) -> bytes:
-        """A view after all events of the line, computed once for all who ask."""
-        seen = self.of(line)
-        async with self._quick if kind in QUICK else self._slow:
-            kept = seen.views.get(kind)
-            if kept is None or kept.events < line.last:
-                kept = seen.views[kind] = await asyncio.to_thread(seen.compute, kind)
-        return kept.content
+        return overview.events, packed(found)
 
 
 # --- streams --------------------------------------------------------------------------------
@@ -149,11 +97,13 @@ def logged(entries: Iterable[Entry]) -> list[bytes]:
 
 
 class Channel:
-    """A study whose log is followed, with its newest events up to `last`.
+    """A study whose log is followed by a task, with its newest events up to `last`.
 
     `trouble` is the last error as a message, empty if there is none. `end` is the last message of
     all streams, None while the log is there.
     """
+
+    task: asyncio.Task[None]
 
     def __init__(self, line: Line) -> None:
         self.key, self.last, self.newest = line.key, line.last, list[bytes]()
@@ -169,14 +119,22 @@ class Channel:
 
 
 class Hub:
-    """All studies of a storage that somebody looks at: their views and channels."""
+    """All studies of a storage that somebody looks at: their views and channels.
+
+    One quick view, one slow view and one change of a study are worked at at a time.
+    """
 
     def __init__(self, storage: Storage) -> None:
-        self.storage, self.views = storage, Views(storage)
-        self.streams = 0
+        self.storage, self.writing = storage, asyncio.Lock()
+        self._quick, self._slow = asyncio.Lock(), asyncio.Lock()
+        self._seen: dict[tuple[str, int], Seen] = {}
         self._channels: dict[int, Channel] = {}
-        self._tasks: dict[int, asyncio.Task[None]] = {}
         self._is_ending = False
+
+    @property
+    def streams(self) -> int:
+        """How many are open."""
+        return sum(channel.listeners for channel in self._channels.values())
 
     def end(self) -> None:
         """Let all streams end."""
@@ -190,13 +148,32 @@ class Hub:
 
     async def find(self, study: str) -> Line:
         """The study of an id or, if that is no number, of a name."""
-        known = self.views.events()  # before the storage is asked: logs only grow meanwhile
+        # Before the storage is asked: logs only grow meanwhile.
+        known = {place: seen.events for place, seen in self._seen.items()}
         for line in await asyncio.to_thread(self.storage.lines):
             if study == (str(line.key) if study.isdecimal() else line.name):
                 if known.get((line.name, line.key), 0) > line.last:
-                    self.views.forget(line)  # a backup took the place of the log
+                    self._seen.pop((line.name, line.key), None)  # a backup replaced the log
                 return line
         raise UnknownStudyError(f"there is no study {study[:100]!r} here")
+
+    def seen(self, line: Line) -> Seen:
+        """A study, opened if it is not in memory."""
+        place = line.name, line.key
+        found = self._seen.pop(place, None) or Seen(Study(Session(*place, self.storage)))
+        self._seen[place] = found
+        if len(self._seen) > MOST_STUDIES:
+            self._seen.pop(next(iter(self._seen)))
+        return found
+
+    async def view(self, line: Line, kind: str) -> bytes:
+        """A view after all events of the line, computed once for all who ask."""
+        seen = self.seen(line)
+        async with self._quick if kind in QUICK else self._slow:
+            kept = seen.views.get(kind)
+            if kept is None or kept[0] < line.last:
+                kept = seen.views[kind] = await asyncio.to_thread(seen.compute, kind)
+        return kept[1]
 
     async def stream(self, line: Line, after: int) -> AsyncIterator[bytes]:
         """Server-sent events for somebody who knows the log up to a number."""
@@ -242,17 +219,14 @@ class Hub:
         channel = self._channels.get(line.key)
         if channel is None:
             channel = self._channels[line.key] = Channel(line)
-            self._tasks[line.key] = asyncio.create_task(self._follow(channel))
+            channel.task = asyncio.create_task(self._follow(channel))
         channel.listeners += 1
-        self.streams += 1
         try:
             yield channel
         finally:
             channel.listeners -= 1
-            self.streams -= 1
             if channel.listeners == 0:
-                del self._channels[line.key]
-                self._tasks.pop(line.key).cancel()
+                self._channels.pop(line.key).task.cancel()
 
     async def _follow(self, channel: Channel) -> None:
         """Read the log of a study again and again."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
@@ -147,7 +146,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         """The state of the study, as notebooks show it."""
-        from mislid.report.summary import fragment
+        from mislid.report.page import fragment
 
         return fragment(self.overview())
 
@@ -780,11 +779,8 @@ class Study:
         >>> study.estimates()[["label", "count", "mean", "in_answer"]].values.tolist()
         [['a', 1, 0.2, False], ['b', 2, 0.8, True]]
         """
-        from mislid.forecast import EstimateRow
-
-        names = [field.name for field in dataclasses.fields(EstimateRow)]
-        rows = [dataclasses.astuple(row) for row in self.estimate_rows()]
-        return as_frame(rows, names, what="estimates", instead="estimate_rows gives the same rows")
+        rows = self.estimate_rows()
+        return as_frame(rows, what="estimates", instead="estimate_rows gives the same rows")
 
     def estimate_rows(self) -> list[EstimateRow]:
         """`estimates` without pandas.
@@ -794,7 +790,9 @@ class Study:
         list of EstimateRow
             One for each candidate, in their order.
         """
-        return self.overview().estimate_rows
+        from mislid.forecast.evidence import estimate_rows
+
+        return estimate_rows(self.overview())
 
     def result_now(self) -> ResultNow:
         """The best answer so far with its anytime p-value: what to report when the budget ends.

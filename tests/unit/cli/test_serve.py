@@ -55,15 +55,15 @@ def test_a_token_of_a_file_is_not_printed(lab: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_when_told_though_somebody_listens(lab: Path, number: signal.Signals) -> None:
     server = Command(lab)
-    url = f"{server.url}/api/studies/1/stream"
-    with httpx.stream("GET", url, trust_env=False, timeout=30) as answer:
+    url, accept = f"{server.url}/api/studies/1/events", {"accept": "text/event-stream"}
+    with httpx.stream("GET", url, headers=accept, trust_env=False, timeout=30) as answer:
+        assert answer.status_code == 200
         lines = answer.iter_lines()
         next(lines)
         server.process.send_signal(number)
-        rest = list(lines)  # which ends
+        list(lines)  # which ends
     status = server.process.wait(10)
     assert status == (0 if number == signal.SIGINT else -signal.SIGTERM)
-    assert isinstance(rest, list)
     said = server.log.read_text()
     assert "Traceback" not in said
     assert "ERROR" not in said

@@ -147,8 +147,9 @@ def test_a_history_ends_with_the_present_evidence(running_overview: Overview) ->
     assert history is not None
     assert history.times[-1] == overview.samples
     proofs = pair_evidence(overview, overview.leaders, structured=True)
-    found = proofs.at(0.1, history.level)
+    level = -math.log(overview.settings.delta)
+    found = proofs.at(0.1, level)
     evidence = dict(zip(map(tuple, proofs.pairs.tolist()), found, strict=True))
     for p, pair in enumerate(history.pairs.tolist()):
         if math.isinf(history.settled[p]):
-            assert history.evidence[-1, p] <= evidence[tuple(pair)] + 1e-9
+            assert history.shares[-1, p] <= max(evidence[tuple(pair)], 0.0) / level + 1e-9

@@ -161,26 +161,6 @@ def test_wrong_csv(csv_file, text, message):
         load_instance(path, 0.1)
 
 
-@pytest.mark.parametrize(
-    ("name", "misspecification", "sizes"),
-    [
-        ("A_eps0", 0, (10, 5)),
-        ("A_eps5", 5, (10, 5)),
-        ("B", 1, (15, 8)),
-        ("D", 0.02, (10, 5)),
-        ("E", 0.206, (103, 8)),
-    ],
-)
-def test_published_instances_load_and_round_trip(
-    shared_data, tmp_path, name, misspecification, sizes
-):
-    instance = load_instance(shared_data / "instances" / f"{name}.npz", misspecification)
-    assert (instance.K, instance.d) == sizes
-    for suffix in (".npz", ".csv"):
-        instance.save(tmp_path / f"copy{suffix}")
-        assert same(load_instance(tmp_path / f"copy{suffix}"), instance)
-
-
 def test_integers_are_names_in_npz_and_texts_in_csv(tmp_path):
     instance = Instance(Model(FEATURES, 0), MEANS, names=[3, -7, 10**15])
     for suffix, names in ((".npz", (3, -7, 10**15)), (".csv", ("3", "-7", "1000000000000000"))):

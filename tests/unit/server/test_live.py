@@ -119,7 +119,7 @@ def test_who_asks_after_a_tell_sees_it(
     begun, release = threading.Event(), threading.Event()
     compute = live.Seen.compute
 
-    def slow(self: live.Seen, kind: str) -> live.View:
+    def slow(self: live.Seen, kind: str) -> tuple[int, bytes]:
         view = compute(self, kind)
         begun.set()
         release.wait(10)

@@ -10,7 +10,7 @@ from mislid import Model, characteristic_time
 from mislid._jit import for_python
 from mislid.engine import Engine
 from mislid.geometry.search import search_space
-from mislid.paper.experiments.demo import demo_instance
+from mislid.paper.demo import demo_instance
 from mislid.question import Question
 from mislid.stopping.aims import lagging_arm
 from mislid.stopping.all_arms import ROUNDS, begin_with_gaps, nats_a_sample

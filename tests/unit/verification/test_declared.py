@@ -16,12 +16,6 @@ from mislid.verification.geometry import Duality, model_of
 from mislid.verification.intervals import exactly
 
 
-@pytest.fixture(autouse=True)
-def _quiet():
-    with np.errstate(all="ignore"):
-        yield
-
-
 def test_evidence_against_noise_is_that_of_the_rules() -> None:
     rng = np.random.default_rng(0)
     for _ in range(60):

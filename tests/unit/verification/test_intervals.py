@@ -42,12 +42,6 @@ def contains(found: Interval, exact: list[Fraction | Decimal]) -> bool:
     )
 
 
-@pytest.fixture(autouse=True)
-def _quiet():
-    with np.errstate(all="ignore"):
-        yield
-
-
 @pytest.mark.parametrize("name", ["__add__", "__sub__", "__mul__", "__truediv__"])
 def test_operations(name: str) -> None:
     rng = np.random.default_rng(0)

@@ -1,7 +1,6 @@
 """The paper's data: published files with checksums, and instances built from the raw data."""
 
-from mislid.paper.datasets.catalogue import CATALOGUE, Collection
-from mislid.paper.datasets.download import cache_directory, data_directory, fetch, locate
+from mislid.paper.datasets.files import CATALOGUE, Collection, data_directory, fetch, locate
 from mislid.paper.datasets.raw import Epilepsy, LastFm, epilepsy, lastfm, listening
 
 __all__ = [
@@ -9,7 +8,6 @@ __all__ = [
     "Collection",
     "Epilepsy",
     "LastFm",
-    "cache_directory",
     "data_directory",
     "epilepsy",
     "fetch",

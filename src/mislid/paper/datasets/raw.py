@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +13,13 @@ from mislid._validation import Matrix, Vector, as_count
 from mislid.errors import ProblemError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model
-from mislid.paper.datasets.download import published_file
+from mislid.paper.datasets.files import published_file
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-COUNTS = "lastfm/user_artists.dat"
-SIGNATURES = "epilepsy/epilepsy_signatures_nonbinarized.csv"
-SCORES = "epilepsy/epilepsy_scores.csv"
-REWARDS = "epilepsy/rewards_cosine_10drugs_18samples.csv"
-# The file has no heading; this is the order of the authors' program, and their averages are D's.
+# The columns of the drugs' rewards: the file has no heading, this is the order of the authors'
+# program, and the averages are the means of D.
 _REWARDED = (
     "Hydroxyzine",
     "Acetazolamide",
@@ -38,17 +34,7 @@ _REWARDED = (
 )
 
 
-def _instance(
-    features: Any, means: Vector, misspecification: float | None, noise: Any, names: Any
-) -> Instance:
-    """The instance of a model; by default the smallest misspecification that holds the means."""
-    if misspecification is None:
-        misspecification = smallest_misspecification(features, means)
-    return Instance(Model(features, misspecification), means, noise, names)
-
-
-@dataclass(frozen=True, eq=False)
-class Epilepsy:
+class Epilepsy(NamedTuple):
     """Drugs against epilepsy (Réda et al. 2021).
 
     Attributes
@@ -60,54 +46,11 @@ class Epilepsy:
     rewards
         A row for each of 18 patients and a column for each of 10 drugs. Draws of its rows are an
         environment: `mislid.simulation.Table(drugs.rewards)`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> few = Epilepsy(
-    ...     signatures=pd.DataFrame({"GABRA1": [0.9, -0.7]}, index=["Diazepam", "Brucine"]),
-    ...     scores=pd.Series({"Diazepam": 1, "Brucine": -1}),
-    ...     rewards=pd.DataFrame({"Diazepam": [0.6, 0.5], "Brucine": [-0.3, -0.4]}),
-    ... )
-    >>> few.to_instance(few.signatures.loc[few.rewards.columns], misspecification=0.1)
-    Instance(Model(K=2, d=1, misspecification=0.1), best arm 'Diazepam')
     """
 
     signatures: DataFrame
     scores: Series
     rewards: DataFrame
-
-    def to_instance(
-        self,
-        features: npt.ArrayLike,
-        misspecification: float | None = None,
-        noise: float | npt.ArrayLike = 1.0,
-    ) -> Instance:
-        """The instance of the drugs in `rewards`, whose means are their average rewards.
-
-        Parameters
-        ----------
-        features
-            Rows of a representation, shape (K, d), in the order of these drugs. The signatures
-            themselves have as many dimensions as there are drugs, so that any means are linear in
-            them.
-        misspecification
-            By default the smallest that contains the means.
-        noise
-            Standard deviation of rewards: one for all drugs, or one for each.
-
-        Returns
-        -------
-        Instance
-            Its arms are named by the drugs.
-
-        Raises
-        ------
-        ProblemError
-            Where an argument is not allowed.
-        """
-        means = np.ascontiguousarray(self.rewards).mean(axis=0)
-        return _instance(features, means, misspecification, noise, self.rewards.columns)
 
 
 def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = True) -> Epilepsy:
@@ -146,9 +89,9 @@ def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = T
     get it with `mislid data fetch epilepsy --data my-data`, or name a directory that has it with
     --data or MISLID_DATA
     """
-    signatures, scores, rewards = (
-        published_file(path, data) for path in (SIGNATURES, SCORES, REWARDS)
-    )
+    signatures = published_file("epilepsy/epilepsy_signatures_nonbinarized.csv", data)
+    scores = published_file("epilepsy/epilepsy_scores.csv", data)
+    rewards = published_file("epilepsy/rewards_cosine_10drugs_18samples.csv", data)
     require_pandas("epilepsy", "read the files")
     import pandas as pd
 
@@ -160,8 +103,7 @@ def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = T
     return Epilepsy(genes[known], effects[known], patients)
 
 
-@dataclass(frozen=True, eq=False)
-class LastFm:
+class LastFm(NamedTuple):
     """Rewards and features of users and artists; `lastfm` makes it from the published file.
 
     Attributes
@@ -231,7 +173,9 @@ class LastFm:
             )
         means = self.rewards.loc[user].to_numpy()
         given = self.artist_features if features is None else features
-        return _instance(given, means, misspecification, noise, self.rewards.columns)
+        if misspecification is None:
+            misspecification = smallest_misspecification(given, means)
+        return Instance(Model(given, misspecification), means, noise, self.rewards.columns)
 
 
 def listening(
@@ -335,7 +279,7 @@ def lastfm(
     `mislid data fetch lastfm --data my-data`, or name a directory that has it with --data or
     MISLID_DATA
     """
-    place = published_file(COUNTS, data)
+    place = published_file("lastfm/user_artists.dat", data)
     require_pandas("lastfm", "read the file")
     import pandas as pd
 

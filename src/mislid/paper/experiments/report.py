@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mislid._formatting import as_frame
 from mislid.io import write_whole
+from mislid.paper.experiments.definitions import DELTA
 from mislid.paper.experiments.runner import LEVEL, Outcome, Result, Statistics, compare
 from mislid.plotting.runs import height_of, plot_runs
 from mislid.plotting.theme import GREY, drawing, new_figure, save
 from mislid.simulation.replicate import Row
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _HEADING = (
     *("method", "stopping", "runs", "samples", "wrong", "processor seconds a run"),
     *("published samples", "wrong", "seconds a run", "difference of means"),
-)
-_VERDICT = (
-    "A mean agrees if it is within 10% of the published one (20% for the tricks on E), or if the "
-    "runs cannot tell the two apart at 99%."
 )
 
 
@@ -55,9 +49,25 @@ def write_report(result: Result) -> None:
     ...     sorted(path.name for path in result.folder.iterdir())
     ['figure.png', 'figure.svg', 'parts', 'report.md', 'runs.csv', 'settings.json']
     """
+    experiment = result.experiment
+    settings = {
+        "experiment": experiment.name,
+        "instances": "published" if result.exact else "drawn by the recipe",
+        "seed": result.seed,
+        "cases": {
+            case.name: {one.method.label: one.settings for one in result.of(case)}
+            for case in experiment.cases
+        },
+    }
+    heading = ["case", "method", "stopping", *Row._fields]
+    runs = [
+        (outcome.case.name, outcome.method.name, outcome.method.stopping, *row)
+        for outcome in result.outcomes
+        for row in outcome.rows
+    ]
     texts = {
-        "settings.json": json.dumps(settings_of(result), indent=2) + "\n",
-        "runs.csv": runs_text(result),
+        "settings.json": json.dumps(settings, indent=2) + "\n",
+        "runs.csv": as_frame(runs, heading).to_csv(index=False, lineterminator="\n"),
         "report.md": report_text(result),
     }
     for name, text in texts.items():
@@ -66,30 +76,6 @@ def write_report(result: Result) -> None:
         figure = draw_result(result)
     for ending in ("png", "svg"):
         save(figure, result.folder / f"figure.{ending}")
-
-
-def settings_of(result: Result) -> dict[str, Any]:
-    """The settings of the runs by case and method."""
-    cases = result.experiment.cases
-    return {
-        "experiment": result.experiment.name,
-        "instances": "published" if result.exact else "drawn by the recipe",
-        "seed": result.seed,
-        "cases": {
-            case.name: {one.method.label: one.settings for one in result.of(case)} for case in cases
-        },
-    }
-
-
-def runs_text(result: Result) -> str:
-    """Every run in one table, as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["case", "method", "stopping", *Row._fields])
-    for outcome in result.outcomes:
-        start = outcome.case.name, outcome.method.name, outcome.method.stopping
-        writer.writerows([*start, *row] for row in outcome.rows)
-    return text.getvalue()
 
 
 def table_text(result: Result) -> str:
@@ -101,7 +87,7 @@ def table_text(result: Result) -> str:
         parts += [
             (
                 f"**{case.name}: {case.title} (K = {instance.K}, d = {instance.d}, m = {case.m}), "
-                f"error rate {result.experiment.delta:g}**"
+                f"error rate {DELTA:g}**"
             ),
             _markdown(_HEADING, [_row(outcome, result.exact) for outcome in outcomes]),
         ]
@@ -124,31 +110,30 @@ def report_text(result: Result) -> str:
             "runs; wrong is the share of wrong answers; brackets are 99% intervals (Welch's for a "
             "difference of means, exact for an error rate). The heuristic stopping rule is the "
             "paper's and proves nothing; the guaranteed one is proved to err at most at the error "
-            f"rate. {_VERDICT}"
+            "rate. A mean agrees if it is within 10% of the published one (20% for the tricks on "
+            "E), or if the runs cannot tell the two apart at 99%."
         ),
         table_text(result).strip(),
         f"![Samples until stopping in experiment {experiment.name}](figure.png)",
-        "\n".join(f"- {note}" for note in (*experiment.notes, *_notes(result))),
+        experiment.notes,
+        "\n".join(f"- {note}" for note in _notes(result)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _verdict(outcome: Outcome, published: Statistics) -> str:
-    """The difference of the means, whether they agree, and whether the error rates do."""
-    found = compare(outcome.statistics, published)
-    agrees = "agrees" if found.agrees(outcome.method.margin) else "**differs**"
-    errors = "" if found.errors_agree else ", **other error rate**"
-    interval = f"[{_signed(found.low)}, {_signed(found.high)}]"
-    return f"{found.relative:+.1%} {interval}: {agrees}{errors}"
-
-
 def _row(outcome: Outcome, exact: bool) -> list[str]:
-    published, method = outcome.published, outcome.method
-    cells = [method.name, method.stopping, *_cells(outcome.statistics)]
+    """Ours, the published, the difference of the means, and whether means and error rates agree."""
+    method, ours, published = outcome.method, outcome.statistics, outcome.published
+    cells = [method.name, method.stopping, *_cells(ours)]
     if published is None:
         return [*cells, "", "", "", ""]
-    comparable = exact and method.comparable
-    verdict = _verdict(outcome, published) if comparable else "another instance"
+    verdict = "another instance"
+    if exact and method.margin is not None:
+        found = compare(ours, published)
+        agrees = "agrees" if found.agrees(method.margin) else "**differs**"
+        errors = "" if found.errors_agree else ", **other error rate**"
+        interval = f"[{found.low:+,.0f}, {found.high:+,.0f}]"
+        verdict = f"{found.relative:+.1%} {interval}: {agrees}{errors}"
     return [*cells, *_cells(published)[1:], verdict]
 
 
@@ -168,7 +153,6 @@ def _cells(statistics: Statistics) -> list[str]:
 def _notes(result: Result) -> list[str]:
     """Remarks on methods, and sentences on runs without an answer and rules that err too often."""
     found = []
-    delta = result.experiment.delta
     for outcome in result.outcomes:
         ours, name = outcome.statistics, f"{outcome.method.label} ({outcome.case.name})"
         if outcome.method.remark and result.exact:
@@ -179,16 +163,12 @@ def _notes(result: Result) -> list[str]:
                 f"{name}: {ours.unanswered} of {ours.runs} runs had no answer after "
                 f"{longest:,} samples; the mean is a lower bound."
             )
-        if rate_interval(ours.wrong, ours.runs)[0] > delta:
+        if rate_interval(ours.wrong, ours.runs)[0] > DELTA:
             found.append(
                 f"{name}: wrong in {ours.wrong} of {ours.runs} runs, beyond chance more "
-                f"often than the error rate {delta:g} allows."
+                f"often than the error rate {DELTA:g} allows."
             )
     return found
-
-
-def _signed(value: float) -> str:
-    return f"{value:+,.0f}" if math.isfinite(value) else ("+∞" if value > 0 else "-∞")
 
 
 def _markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -231,7 +211,14 @@ def draw_result(result: Result) -> Figure:
     rows = figure.subplots(len(cases), 1, squeeze=False, height_ratios=heights)
     dashed = "dashed: published mean" + ("" if result.exact else ", on another instance")
     for axes, case, outcomes in zip(rows[:, 0], cases, drawn, strict=True):
-        _draw_outcomes(axes, outcomes, result.experiment.delta)
+        if outcomes:
+            plot_runs(axes, {one.method.label: one.rows for one in outcomes}, DELTA)
+        else:
+            axes.set(xticks=[], yticks=[], xlabel="samples until stopping")
+        for at, one in enumerate(outcomes):
+            if one.published is not None:
+                ends = [one.published.mean] * 2, [at - 0.42, at + 0.42]
+                axes.plot(*ends, "--", color=GREY, lw=1.6, zorder=3)
         axes.set_title(f"{case.title}; {axes.get_title('left')}; {dashed}", fontsize=9, loc="left")
         axes.tick_params(axis="y", labelsize=8.5)
         left_out = "; ".join(one.method.label for one in result.of(case) if one not in outcomes)
@@ -240,14 +227,3 @@ def draw_result(result: Result) -> Figure:
             axes.set_xlabel(f"{axes.get_xlabel()}\n{note}")
     figure.suptitle(f"{result.experiment.name}: {result.experiment.title}", fontweight="bold")
     return figure
-
-
-def _draw_outcomes(axes: Axes, outcomes: Sequence[Outcome], delta: float) -> None:
-    if not outcomes:
-        axes.set(xticks=[], yticks=[], xlabel="samples until stopping")
-        return
-    plot_runs(axes, {outcome.method.label: outcome.rows for outcome in outcomes}, delta)
-    for at, outcome in enumerate(outcomes):
-        if outcome.published is not None:
-            mean = outcome.published.mean
-            axes.plot([mean, mean], [at - 0.42, at + 0.42], "--", color=GREY, lw=1.6, zorder=3)

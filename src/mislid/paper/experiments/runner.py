@@ -10,7 +10,6 @@ import csv
 import math
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
@@ -21,14 +20,13 @@ from mislid._validation import as_count
 from mislid.errors import MissingDataError
 from mislid.io import as_path
 from mislid.model import Instance, load_instance
-from mislid.paper.datasets.download import VARIABLE, locate
-from mislid.paper.experiments.definitions import Case, Experiment, Method
+from mislid.paper.datasets.files import VARIABLE, locate
+from mislid.paper.experiments.definitions import DELTA, Case, Experiment, Method
 from mislid.simulation.replicate import Row, replicate_rows, replicate_settings, summarise
 
 # Called with a case, a method, the number of finished runs and of all: before the first, after
 # each, and at the end, where all may have been there already.
 Tell = Callable[[Case, Method, int, int], object]
-PARTS = "parts"
 ORIGIN = "the files come from the authors' https://github.com/clreda/misspecified-top-m"
 # Confidence of intervals; a test rejects at 1 - LEVEL.
 LEVEL = 0.99
@@ -80,7 +78,7 @@ def statistics_of(rows: Sequence[Row]) -> Statistics:
 
 @cache
 def published_statistics() -> dict[tuple[str, str], Statistics]:
-    """The statistics of the published runs, by case and method.
+    """The statistics of the published runs, by the case and the method's label.
 
     Examples
     --------
@@ -133,26 +131,21 @@ def compare(ours: Statistics, published: Statistics) -> Comparison:
     >>> round(found.low), round(found.high), found.p_wrong
     (-55, 59, 1.0)
     """
+    from scipy.special import stdtrit
     from scipy.stats import fisher_exact
 
-    difference, half = ours.mean - published.mean, _welch_half_width(ours, published)
-    table = [[sample.wrong, sample.runs - sample.wrong] for sample in (ours, published)]
+    both = ours, published
+    parts = [sample.std**2 / sample.runs for sample in both]
+    half = math.sqrt(sum(parts))
+    if min(ours.runs, published.runs) < 2:
+        half = math.inf
+    elif half > 0.0:
+        squares = [part**2 / (one.runs - 1) for part, one in zip(parts, both, strict=True)]
+        half *= float(stdtrit(sum(parts) ** 2 / sum(squares), (1.0 + LEVEL) / 2.0))
+    difference = ours.mean - published.mean
+    table = [[sample.wrong, sample.runs - sample.wrong] for sample in both]
     p_wrong = float(fisher_exact(table).pvalue)
     return Comparison(difference / published.mean, difference - half, difference + half, p_wrong)
-
-
-def _welch_half_width(first: Statistics, second: Statistics) -> float:
-    """Half the length of Welch's interval for a difference of means; infinite from single runs."""
-    from scipy.special import stdtrit
-
-    if min(first.runs, second.runs) < 2:
-        return math.inf
-    parts = [sample.std**2 / sample.runs for sample in (first, second)]
-    total = sum(parts)
-    if total == 0.0:
-        return 0.0
-    freedom = total**2 / (parts[0] ** 2 / (first.runs - 1) + parts[1] ** 2 / (second.runs - 1))
-    return float(stdtrit(freedom, (1.0 + LEVEL) / 2.0)) * math.sqrt(total)
 
 
 @dataclass(frozen=True)
@@ -183,8 +176,7 @@ class Outcome:
     @property
     def published(self) -> Statistics | None:
         """The authors' statistics; None where they published none."""
-        key = self.case.published_key(self.method)
-        return None if key is None else published_statistics()[key]
+        return published_statistics().get((self.case.name, self.method.label))
 
 
 @dataclass(frozen=True)
@@ -232,10 +224,8 @@ def run_experiment(
     output: str | os.PathLike[str],
     *,
     runs: int | None = None,
-    seed: int | None = None,
+    seed: int = 0,
     jobs: int = 1,
-    client: Any = None,
-    executor: Executor | None = None,
     data: str | os.PathLike[str] | None = None,
     tell: Tell = lambda case, method, done, runs: None,
 ) -> Result:
@@ -252,9 +242,9 @@ def run_experiment(
     runs
         Of every method, but for those with a lower limit. By default as the experiment says.
     seed
-        Of all random numbers; by default as the experiment says.
-    jobs, client, executor
-        Who does the runs, as in `mislid.replicate`.
+        Of all random numbers.
+    jobs
+        Number of processes.
     data
         The data directory; by default that of MISLID_DATA, else the cache.
     tell
@@ -290,23 +280,23 @@ def run_experiment(
     """
     folder = as_path(output, "output")
     runs = experiment.runs if runs is None else as_count(runs, "runs", 1)
-    seed = experiment.seed if seed is None else as_count(seed, "seed", 0)
+    seed = as_count(seed, "seed", 0)
     instances, exact = find_instances(experiment, seed, data)
     outcomes = []
     for case in experiment.cases:
         instance = instances[case.name]
         for method in case.methods:
             wanted = runs if method.most is None else min(runs, method.most)
-            asked = {"runs": wanted, "seed": seed, "delta": experiment.delta, **method.options}
+            asked: dict[str, Any] = {"runs": wanted, "seed": seed, "delta": DELTA}
+            asked |= {"algorithm": method.algorithm, "stopping": method.stopping}
+            asked |= {"tolerance": 0.0, "gamma": 1.0, **method.options}
             tell(case, method, 0, wanted)
             rows = replicate_rows(
                 instance,
                 case.m,
                 **asked,
                 jobs=jobs,
-                client=client,
-                executor=executor,
-                output=folder / PARTS / case.name / method.slug,
+                output=folder / "parts" / case.name / method.slug,
                 progress=partial(tell, case, method),
             )
             tell(case, method, len(rows), wanted)
@@ -329,11 +319,12 @@ def find_instances(
             for case in experiment.cases
         }
     except MissingDataError as problem:
-        recipes = {case.name: (case.recipe, case.misspecification) for case in experiment.cases}
         drawn = {
-            name: recipe.draw(seed, told) for name, (recipe, told) in recipes.items() if recipe
+            case.name: case.recipe.draw(seed, case.misspecification)
+            for case in experiment.cases
+            if case.recipe is not None
         }
-        if data is not None or os.environ.get(VARIABLE) or len(drawn) < len(recipes):
+        if data is not None or os.environ.get(VARIABLE) or len(drawn) < len(experiment.cases):
             problem.add_note(ORIGIN)
             raise
         return drawn, False

@@ -206,10 +206,7 @@ class StudyView {
   drawState(state, events) {
     if (this.state && events < this.state.events) return;
     this.state = state;
-    const words = state.words;
-    put(this.place.words,
-      make("p", { class: "note" }, words.question),
-      trusted(words.headline), trusted(words.cautions), trusted(words.numbers));
+    put(this.place.words, trusted(state.words));
     this.drawCertificate();
   }
 

@@ -8,7 +8,7 @@ import pytest
 
 from mislid.errors import FileFormatError
 from mislid.model import load_instance
-from mislid.paper.datasets.catalogue import CATALOGUE, instance_file, sha256
+from mislid.paper.datasets.files import CATALOGUE, instance_file, sha256
 
 
 class AsMatrix(np.ndarray):
@@ -47,10 +47,10 @@ def test_pickled_instances(rng, tmp_path, protocol, order):
     )
     assert b"matrix" in content
     names = ("0", "1", "2", "3", "4")
-    same_instance(instance_file([content]), features, means, names, tmp_path)
+    same_instance(instance_file(content, "B.npz"), features, means, names, tmp_path)
     fourth = np.argsort(-means)[3]
     means[fourth] += 5.0
-    same_instance(instance_file([content], bonus_of_fourth=5.0), features, means, names, tmp_path)
+    same_instance(instance_file(content, "A_eps5.npz"), features, means, names, tmp_path)
 
 
 # The linear instance of A as its authors published it, under the MIT licence.
@@ -77,12 +77,12 @@ PUBLISHED_A = base64.b85decode(
 @pytest.mark.parametrize("name", ["A_eps0", "A_eps5"])
 def test_a_published_pickle(name):
     (file,) = (f for f in CATALOGUE["instances"].files if f.path == f"instances/{name}.npz")
-    assert file.downloads[0].checksum == sha256(PUBLISHED_A)
-    assert file.digest(file.make([PUBLISHED_A])) == file.checksum
+    assert file.downloaded == sha256(PUBLISHED_A)
+    assert file.digest(file.make(PUBLISHED_A, f"{name}.npz")) == file.checksum
 
 
 def test_all_pickles_have_a_checksum_of_their_own():
-    assert all(f.downloads[0].checksum for f in CATALOGUE["instances"].files)
+    assert all(len(f.downloaded) == 64 for f in CATALOGUE["instances"].files)
 
 
 class Reduced:
@@ -109,5 +109,5 @@ class Reduced:
 )
 def test_other_pickles(content, problem, capsys):
     with pytest.raises(FileFormatError, match=problem):
-        instance_file([content])
+        instance_file(content, "B.npz")
     assert not capsys.readouterr().out

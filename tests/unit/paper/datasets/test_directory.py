@@ -2,21 +2,14 @@
 
 import io
 import zipfile
-from functools import partial
 
 import pytest
 
 from helpers.web_server import Page
 from mislid.errors import MissingDataError
 from mislid.paper.datasets import CATALOGUE, fetch, locate
-from mislid.paper.datasets import download as subject
-from mislid.paper.datasets.catalogue import (
-    Collection,
-    DataFile,
-    Download,
-    archive_member,
-    sha256,
-)
+from mislid.paper.datasets import files as subject
+from mislid.paper.datasets.files import Collection, DataFile, archive_member, sha256
 
 # requests leaves connections that broke to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -36,12 +29,7 @@ def zipped(**files):
 @pytest.fixture
 def lastfm(site, monkeypatch):
     """The collection, served from this machine with other contents."""
-    file = DataFile(
-        PLACE,
-        sha256(LISTENINGS),
-        (Download(site.url(ARCHIVE), "lastfm.zip"),),
-        partial(archive_member, name="user_artists.dat"),
-    )
+    file = DataFile(PLACE, sha256(LISTENINGS), site.url(ARCHIVE), make=archive_member)
     collection = Collection("lastfm", "counts", "a licence", "someone", (file,))
     monkeypatch.setitem(CATALOGUE, "lastfm", collection)
     monkeypatch.setattr(subject, "RETRIES", 0)
@@ -94,16 +82,16 @@ def test_wrong_contents_are_deleted(site, lastfm, tmp_path, content, problem):
     assert files_below(tmp_path) == []
 
 
-def looked_at(_):
+def looked_at(content, name):
     raise AssertionError("nobody may look at it")
 
 
 def test_a_download_with_another_checksum_is_not_opened(site, tmp_path, monkeypatch):
     monkeypatch.setattr(subject, "RETRIES", 0)
-    download = Download(site.url("/pickled"), "pickled", sha256(b"other"))
-    file = DataFile("instances/D.npz", sha256(b"made"), (download,), looked_at)
+    checksums = sha256(b"made"), sha256(b"other")
+    file = DataFile("instances/D.npz", checksums[0], site.url("/p"), checksums[1], looked_at)
     monkeypatch.setitem(CATALOGUE, "instances", Collection("instances", "", "", "", (file,)))
-    site.pages["/pickled"] = Page(b"cos\nsystem\n(S'true'\ntR.")
+    site.pages["/p"] = Page(b"cos\nsystem\n(S'true'\ntR.")
     with pytest.raises(MissingDataError, match="hash"):
         fetch("instances", tmp_path)
     assert files_below(tmp_path) == []

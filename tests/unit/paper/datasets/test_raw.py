@@ -83,7 +83,5 @@ def test_the_published_drugs(shared_data):
 
 def test_experiment_d_has_the_patients_averages(shared_data):
     published = load_instance(shared_data / "instances" / "D.npz", 0.02)
-    drugs = epilepsy(shared_data)
-    made = drugs.to_instance(np.ones((10, 1)), misspecification=1.0)
-    found = dict(zip(made.names, made.means, strict=True))
-    np.testing.assert_array_equal([found[name] for name in published.names], published.means)
+    rewards = epilepsy(shared_data).rewards[list(published.names)]
+    np.testing.assert_array_equal(np.ascontiguousarray(rewards).mean(axis=0), published.means)

@@ -18,10 +18,10 @@ from mislid.simulation.replicate import Row, replicate_settings
 
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.1, 0.5, 0.9])
 # Their published means are 577, 25,804 and 890.
-SAME = Method("LinGapE", "lingape", published="LinGapE")
-FAR = Method("LUCB", "lucb-authors", published="LUCB", remark="Nobody knows why.")
+SAME = Method("LinGapE", "lingape")
+FAR = Method("LUCB", "lucb-authors", remark="Nobody knows why.")
 OWN = Method("our default", "mislid", GUARANTEED)
-TIRED = Method("LUCB, standard width", "lucb", GUARANTEED, max_samples=900)
+TIRED = Method("LUCB, standard width", "lucb", GUARANTEED)
 
 
 def rows(mean, wrong=0, answered=True):
@@ -35,15 +35,15 @@ def rows(mean, wrong=0, answered=True):
 
 
 def made_up(tmp_path, runs, exact=True):
-    case = Case("A_eps0", "a case", "A_eps0", 1, 0.1, tuple(runs))
-    experiment = Experiment("A", "Made up", (case,), 40, notes=("Read this.",))
+    case = Case("A_eps0", "A_eps0", 1, 0.1, tuple(runs))
+    experiment = Experiment("A", "Made up", 40, (case,), notes="Read this.")
     outcomes = [
         Outcome(
             case,
             method,
             INSTANCE,
             found,
-            replicate_settings(INSTANCE, 1, runs=40, seed=7, delta=0.05, **method.options),
+            replicate_settings(INSTANCE, 1, runs=40, seed=7, delta=0.05),
         )
         for method, found in runs.items()
     ]
@@ -100,7 +100,7 @@ def test_another_instance_gets_no_verdict(tmp_path):
 
 
 def test_what_is_not_comparable_gets_no_verdict(tmp_path):
-    method = replace(SAME, comparable=False, remark="Another file.")
+    method = replace(SAME, margin=None, remark="Another file.")
     text = report_text(made_up(tmp_path, {method: rows(9999)}))
     assert "- LinGapE (A_eps0): Another file." in text
     assert ": agrees" not in text

@@ -24,31 +24,21 @@ def test_repeated_lines_of_a_candidate_are_averaged(write):
     assert seen.y.tolist() == [0.5, 0.7, 0.1]
     assert seen.candidates.tolist() == [[1, 2], [3, 4]]
     assert seen.means.tolist() == [0.3, 0.7]
-    assert (seen.names, seen.columns) == (("a", "b"), ("x", "y"))
-
-
-def test_only_chosen_lines_make_candidates(write):
-    text = "name,user,age,x,reward\na,1,30,5,1\nb,1,30,6,2\na,2,40,5,3\nb,2,40,6,4\n"
-    seen = read_observations(write(text), target="reward", where=("user", "2"))
-    assert seen.X.shape == (4, 2)
-    assert seen.candidates.tolist() == [[40, 5], [40, 6]]
-    assert seen.means.tolist() == [3, 4]
+    assert seen.names == ("a", "b")
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "sentence"),
+    ("text", "sentence"),
     [
-        ("name,x,reward\na,1,nan\n", {}, "line 2, column 'reward': .* got 'nan'"),
-        ("name,x,gain\na,1,1\n", {}, "must have a column 'reward'; got the headings 'name', 'x'"),
-        ("name,x,reward\n,1,1\n", {}, "must name every candidate; the name in line 2 is empty"),
-        (LINES, {"where": ("day", "sun")}, "a cell of column 'day'.*such as 'mon'; got 'sun'"),
+        ("name,x,reward\na,1,nan\n", "line 2, column 'reward': .* got 'nan'"),
+        ("name,x,gain\na,1,1\n", "must have a column 'reward'; got the headings 'name', 'x'"),
+        ("name,x,reward\n,1,1\n", "must name every candidate; the name in line 2 is empty"),
         (
             "name,x,reward\na,1,1\nb,2,1\na,3,1\n",
-            {},
             r"'a' the same features in every line; lines 2 and 4 differ in column 'x' \(is it",
         ),
     ],
 )
-def test_bad_files_get_one_sentence(write, text, options, sentence):
+def test_bad_files_get_one_sentence(write, text, sentence):
     with pytest.raises(MislidError, match=sentence):
-        read_observations(write(text), target="reward", **options)
+        read_observations(write(text), target="reward")

@@ -1,18 +1,22 @@
-"""Features learned by a network, fewer features, and what each number of them costs."""
+"""From raw data to a linear model with a measured misspecification (the paper's Section 5).
+
+A network learns features in which rewards are nearly linear; fewer features cost more.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from mislid._formatting import as_frame, shown
+from mislid._formatting import shown
 from mislid._validation import (
     LARGEST_SEED,
     Labels,
@@ -27,16 +31,16 @@ from mislid._validation import (
     as_vector,
     is_one_of,
 )
-from mislid.errors import MissingPackageError, ProblemError
+from mislid.errors import FileFormatError, MissingPackageError, ProblemError
 from mislid.geometry.spanner import initial_pulls
-from mislid.geometry.time import characteristic_curve, characteristic_time
+from mislid.geometry.time import characteristic_curve
 from mislid.geometry.tube import smallest_misspecification
+from mislid.io import read_sheet
 from mislid.model import Instance, Model
-from mislid.paper.representation.observations import Rows, numbered
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
+__all__ = ["Choice", "Observations", "Representation", "learn", "read_observations"]
 
+Rows = NDArray[np.intp]
 Order = Literal["variance", "prediction"]
 Split = Literal["rows", "candidates"]
 EpochListener = Callable[[int, int, float], None]
@@ -82,42 +86,6 @@ class Choice:
     least_time: float
 
 
-@dataclass(frozen=True, slots=True)
-class TradeOff:
-    """The costs of all numbers of features, as `Representation.trade_off` computes them.
-
-    Attributes
-    ----------
-    m
-        Number of best candidates to find.
-    choices
-        By order, fewest features first.
-    unstructured
-        The characteristic time without any features.
-    """
-
-    m: int
-    choices: tuple[Choice, ...]
-    unstructured: float
-
-    def to_frame(self) -> DataFrame:
-        """The choices as a table.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for every choice, with its fields as columns.
-
-        Raises
-        ------
-        MissingPackageError
-            Without pandas.
-        """
-        return as_frame(
-            [astuple(choice) for choice in self.choices], [field.name for field in fields(Choice)]
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Representation:
     """Means of K candidates as a linear model: `features @ theta` up to `misspecification`.
@@ -152,7 +120,7 @@ class Representation:
     ((30, 2), True)
     >>> small.to_instance(noise=0.5).K
     30
-    >>> one, both = small.trade_off(m=3, rtol=0.1).choices[:2]
+    >>> one, both = small.trade_off(m=3, rtol=0.1)[:2]
     >>> one.d < both.d and one.misspecification > both.misspecification
     True
     """
@@ -208,12 +176,7 @@ class Representation:
         return float(self._singular[0] / self._singular[-1]) if self.rank == self.d else math.inf
 
     def reduce(
-        self,
-        d: int | None = None,
-        *,
-        within: float | None = None,
-        order: Order = "variance",
-        whiten: bool = False,
+        self, d: int | None = None, *, order: Order = "variance", whiten: bool = False
     ) -> Representation:
         """The same candidates with d orthogonal features; without d as many as their rank.
 
@@ -223,8 +186,6 @@ class Representation:
         ----------
         d
             Number of features, at most their rank.
-        within
-            In place of d: as few features as keep the misspecification at most so large.
         order
             Which directions come first: `"variance"`, those along which the candidates spread most
             (a truncated singular value decomposition, whose predictions get worse with every
@@ -241,13 +202,10 @@ class Representation:
         Raises
         ------
         ProblemError
-            Where d is no integer from 1 to the rank, no number of features is `within`, both are
-            given, or there is no such order.
+            Where d is no integer from 1 to the rank, or there is no such order.
         """
         if not is_one_of(order, get_args(Order)):
             raise ProblemError(f'order must be "variance" or "prediction"; got {shown(order)}')
-        if within is not None:
-            return self._within(d, within, order, whiten)
         wanted = self.rank if d is None else as_count(d, "d", 1)
         if wanted > self.rank:
             raise ProblemError(f"d must be at most {self.rank}, the features' rank; got {wanted}")
@@ -257,20 +215,6 @@ class Representation:
         if whiten:
             size = np.full(wanted, np.sqrt(self.K))
         return replace(self, features=basis * size, theta=(basis.T @ self.predictions) / size)
-
-    def _within(self, d: int | None, within: float, order: Order, whiten: bool) -> Representation:
-        if d is not None:
-            raise ProblemError(f"d or within must be given, not both; got {d} and {within}")
-        allowed = as_number(within, "within", low=0, high=math.inf)
-        reduced = [self.reduce(n, order=order, whiten=whiten) for n in range(1, self.rank + 1)]
-        for representation in reduced:
-            if representation.misspecification <= allowed:
-                return representation
-        least = min(representation.misspecification for representation in reduced)
-        raise ProblemError(
-            f"within must be at least {least:.4g}, the misspecification of the best choice; "
-            f"got {allowed:g}"
-        )
 
     def _orthonormal(self, order: Order) -> Matrix:
         """Basis (K, rank) of the features' span, the most important directions first."""
@@ -283,7 +227,7 @@ class Representation:
         left = np.linalg.svd(rest, full_matrices=False)[0][:, : self.rank - first.shape[1]]
         return np.hstack([first, left])
 
-    def trade_off(self, m: int, *, noise: ArrayLike = 1.0, rtol: float = 1e-2) -> TradeOff:
+    def trade_off(self, m: int, *, noise: ArrayLike = 1.0, rtol: float = 1e-2) -> list[Choice]:
         """The costs of each number of features, for finding the m best candidates.
 
         Parameters
@@ -295,8 +239,8 @@ class Representation:
 
         Returns
         -------
-        TradeOff
-            Misspecification, characteristic time and initial design of every choice.
+        list of Choice
+            By order, fewest features first.
 
         Raises
         ------
@@ -320,9 +264,7 @@ class Representation:
                 pulls = _pulls(plain.features), _pulls(white.features)
                 costs = *widths, plain.condition, *pulls, *(time.value for time in times)
                 choices.append(Choice(order, d, *costs))
-        anything = Model(np.ones((self.K, 1)), math.inf)
-        unstructured = characteristic_time(anything, self.means, m, noise=spread, rtol=rtol)
-        return TradeOff(m, tuple(choices), unstructured.value)
+        return choices
 
     def to_instance(
         self, *, noise: ArrayLike = 1.0, misspecification: float | None = None
@@ -442,7 +384,15 @@ def learn(
     layers = [as_count(size, "hidden", 1, WIDEST) for size in hidden]
     layers.append(as_count(width, "width", 1, WIDEST))
     epochs, seed = as_count(epochs, "epochs", 1), as_count(seed, "seed", 0, LARGEST_SEED)
-    arms = _as_candidates(candidates, rows)
+    if candidates is None:
+        arms = rows[np.unique(numbered(rows), return_index=True)[1]]
+    else:
+        arms = as_array(candidates, "candidates", 2, "one row per arm")
+    if len(arms) < 2 or arms.shape[1] != rows.shape[1]:
+        raise ProblemError(
+            f"candidates must be at least 2 distinct rows of {rows.shape[1]} columns, as X has; "
+            f"got {arms.shape[0]} of {arms.shape[1]}"
+        )
     averages = as_vector(
         _averages(rows, rewards, arms) if means is None else means, "means", len(arms)
     )
@@ -456,14 +406,9 @@ def learn(
     # Rounding leaves a constant column a spread that is not quite zero.
     scale[(np.ptp(rows[fitted], axis=0) == 0.0) | (scale == 0.0)] = 1.0
     offset, unit = float(rewards[fitted].mean()), float(rewards[fitted].std())
-    network, passes = _train(
-        ((rows[fitted] - centre) / scale).astype(np.float32),
-        ((rewards[fitted] - offset) / unit).astype(np.float32),
-        layers,
-        seed,
-        epochs,
-        progress,
-    )
+    inputs = ((rows[fitted] - centre) / scale).astype(np.float32)
+    outputs = ((rewards[fitted] - offset) / unit).astype(np.float32)
+    network = _train(inputs, outputs, layers, seed, epochs, progress)
     *weights, out = (np.asarray(layer, dtype=np.float64) for layer in network.coefs_)
     *biases, last = (np.asarray(layer, dtype=np.float64) for layer in network.intercepts_)
     theta = np.append(unit * out[:, 0], unit * float(last[0]) + offset)
@@ -484,21 +429,8 @@ def learn(
         _r2(rewards[part], features_of(rows[part]) @ theta) for part in (fitted, tested)
     )
     left_out = tuple(tested.tolist())
+    passes = len(network.loss_curve_)
     return Representation(features, theta, averages, labels, r2_train, r2_test, left_out, passes)
-
-
-def _as_candidates(candidates: Any, rows: Matrix) -> Matrix:
-    if candidates is None:
-        arms = rows[np.unique(numbered(rows), return_index=True)[1]]
-    else:
-        arms = as_array(candidates, "candidates", 2, "one row per arm")
-    if arms.shape[1] != rows.shape[1]:
-        raise ProblemError(
-            f"candidates must have {rows.shape[1]} columns, as X has; got {arms.shape[1]}"
-        )
-    if len(arms) < 2:
-        raise ProblemError(f"candidates must be at least 2 distinct rows; got {len(arms)}")
-    return arms
 
 
 def _averages(rows: Matrix, rewards: Vector, arms: Matrix) -> Vector:
@@ -535,14 +467,14 @@ def _split(rows: Matrix, split: Split, test_size: float, seed: int) -> tuple[Row
 
 
 def _train(
-    X: Matrix,
-    y: Vector,
+    X: NDArray[np.float32],
+    y: NDArray[np.float32],
     layers: Sequence[int],
     seed: int,
     epochs: int,
     progress: EpochListener | None,
-) -> tuple[Any, int]:
-    """A trained `MLPRegressor`, and the number of epochs.
+) -> Any:
+    """A trained `MLPRegressor`.
 
     Linear algebra runs in one thread, so that the same seed gives the same network whatever the
     number of cores.
@@ -560,27 +492,142 @@ def _train(
         # A number would shuffle the rows the same way in every epoch.
         random_state=np.random.RandomState(np.random.MT19937(seed)),
     )
-    losses: list[float] = []
     with threadpool_limits(limits=1), warnings.catch_warnings():
         # It turns Ctrl-C into a warning; the next epoch would follow.
         warnings.filterwarnings("error", message="Training interrupted")
-        while len(losses) < epochs and not _settled(losses):
+        for epoch in range(1, epochs + 1):
             try:
                 regressor.partial_fit(X, y)
             except UserWarning:
                 raise KeyboardInterrupt from None
-            losses.append(float(regressor.loss_))
             if progress is not None:
-                progress(len(losses), epochs, losses[-1])
-    return regressor, len(losses)
-
-
-def _settled(losses: list[float]) -> bool:
-    if len(losses) <= PATIENCE:
-        return False
-    return min(losses[:-PATIENCE]) - min(losses[-PATIENCE:]) < TOLERANCE
+                progress(epoch, epochs, float(regressor.loss_))
+            earlier = regressor.loss_curve_[:-PATIENCE]
+            if earlier and min(earlier) - min(regressor.loss_curve_[-PATIENCE:]) < TOLERANCE:
+                break
+    return regressor
 
 
 def _r2(y: Vector, predicted: Vector) -> float:
     around = float(np.sum((y - y.mean()) ** 2))
     return 1.0 - float(np.sum((y - predicted) ** 2)) / around if around > 0.0 else math.nan
+
+
+def numbered(rows: Matrix) -> Rows:
+    """The candidate of every row (n, p), numbered in the order in which they come.
+
+    >>> numbered(np.array([[5.0, 1.0], [2.0, 0.0], [5.0, 1.0], [2.0, -0.0]])).tolist()
+    [0, 1, 0, 1]
+    """
+    found: dict[bytes, int] = {}
+    # Adding zero turns -0.0 into 0.0.
+    keys = [row.tobytes() for row in rows + 0.0]
+    return np.array([found.setdefault(key, len(found)) for key in keys], dtype=np.intp)
+
+
+class Observations(NamedTuple):
+    """Measured rows, and the candidates among them.
+
+    Attributes
+    ----------
+    X, y
+        Features (n, p) and rewards (n,) of the rows.
+    candidates, means
+        Features (K, p) and average rewards (K,) of the candidates.
+    names
+        Their names, if there are any.
+    """
+
+    X: Matrix
+    y: Vector
+    candidates: Matrix
+    means: Vector
+    names: Labels | None
+
+
+def read_observations(
+    path: str | os.PathLike[str],
+    *,
+    target: str,
+    name: str | None = None,
+    groups: Iterable[str] = (),
+) -> Observations:
+    r"""Read a table with a heading line and one line per observation.
+
+    Parameters
+    ----------
+    path
+        A .csv or .xlsx file.
+    target
+        Heading of the rewards.
+    name
+        Heading of the candidates' names; by default `name` where there is such a column. Without
+        names, lines with the same features are one candidate.
+    groups
+        Headings of columns that are no features, such as patients or dates.
+
+    Returns
+    -------
+    Observations
+        All rows, and the candidates among them.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file cannot be read, a cell is no number, or a candidate's features differ.
+    ProblemError
+        Where a column is not there.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "measured.csv")
+    ...     _ = path.write_text("name,day,x,reward\na,1,0.5,1\nb,1,0.7,3\na,2,0.5,2\n")
+    ...     seen = read_observations(path, target="reward", groups=["day"])
+    >>> seen.names, seen.means.tolist(), seen.candidates.tolist()
+    (('a', 'b'), [1.5, 3.0], [[0.5], [0.7]])
+    """
+    sheet = read_sheet(path, "observation")
+    naming = "name" if name is None and sheet.has("name") else name
+    apart = {target, *groups, *([] if naming is None else [naming])}
+    columns = [heading for heading in sheet.headings if heading not in apart]
+    for heading in sorted(apart):
+        sheet.column(heading)
+    if not columns:
+        raise FileFormatError(
+            f"{sheet.path!r} must have a feature column besides target, name and groups; "
+            f"got the headings {sheet.listed()}"
+        )
+    try:
+        X = sheet.matrix(columns)
+    except FileFormatError as problem:
+        problem.add_note("name columns that are no features as groups")
+        raise
+    y = sheet.numbers(target)
+    labels = numbered(X).tolist() if naming is None else sheet.texts(naming)
+    members: dict[str | int, list[int]] = {}
+    for at, label in enumerate(labels):
+        members.setdefault(label, []).append(at)
+    if "" in members:
+        raise FileFormatError(
+            f"{sheet.path!r} must name every candidate; the name in line "
+            f"{sheet.line(members[''][0])} is empty"
+        )
+    if len(members) < 2:
+        raise FileFormatError(f"{sheet.path!r} must have at least 2 candidates to choose from")
+    for label, rows in members.items():
+        for row, column in np.argwhere(X[rows] != X[rows[0]]):
+            raise FileFormatError(
+                f"{sheet.path!r} must give candidate {label!r} the same features in every line; "
+                f"lines {sheet.line(rows[0])} and {sheet.line(rows[row])} differ in column "
+                f"{columns[column]!r} (is it a group?)"
+            )
+    return Observations(
+        X=X,
+        y=y,
+        candidates=X[[first for first, *_ in members.values()]],
+        means=np.array([y[rows].mean() for rows in members.values()]),
+        names=None if naming is None else tuple(map(str, members)),
+    )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mislid.cli import main
-from mislid.paper.experiments.demo import BUDGET, METHODS, M, draw_demo, run_demo
+from mislid.paper.demo import BUDGET, METHODS, M, draw_demo, run_demo
 
 BEST = {6, 3, 11}
 
@@ -44,7 +44,7 @@ def test_what_is_said_follows_what_was_found(demo, tmp_path, monkeypatch, capsys
         "LinGapE": right,
     }
     other = replace(demo, found=found)
-    monkeypatch.setattr("mislid.paper.experiments.demo.run_demo", lambda tell, seed: other)
+    monkeypatch.setattr("mislid.paper.demo.run_demo", lambda tell, seed: other)
     assert main(["demo", "--output", str(tmp_path / "demo.png")]) == 0
     said = capsys.readouterr().out
     assert "answer        none, budget exhausted\nmeasurements  1,252\n" in said

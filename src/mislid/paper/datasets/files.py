@@ -1,0 +1,405 @@
+"""The published data: catalogue with checksums, downloads, and conversion of the authors' files.
+
+A data directory holds instances/*.npz, lastfm/user_artists.dat and epilepsy/*.csv.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import pickle
+import zipfile
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+
+from mislid._formatting import shown
+from mislid.errors import FileFormatError, MissingDataError, MissingPackageError, ProblemError
+from mislid.io import Table, as_path, npz_bytes, npz_table, write_whole
+
+VARIABLE = "MISLID_DATA"
+DOWNLOADS = "downloads"
+RETRIES = 3
+# Seconds without a byte.
+PATIENCE = 30.0
+# The only names that the authors' pickles refer to; their modules depend on NumPy's version.
+_NUMPY = {
+    "_reconstruct": np.empty(0).__reduce__()[0],
+    "ndarray": np.ndarray,
+    "matrix": np.ndarray,
+    "dtype": np.dtype,
+}
+
+
+class _Arrays(pickle.Unpickler):
+    """Unpickles plain values and NumPy arrays; the pickle can name nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.partition(".")[0] != "numpy" or name not in _NUMPY:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}")
+        return _NUMPY[name]
+
+
+def instance_file(content: bytes, name: str) -> bytes:
+    """Convert an instance that the paper's authors pickled to a .npz file of this name.
+
+    They kept features as a (d, K) matrix `X`, means as `scores`. The misspecified version of A is
+    the linear one with 5 added to the fourth best mean.
+    """
+    try:
+        pickled = _Arrays(io.BytesIO(content)).load()
+        features = np.array(np.asarray(pickled["X"], dtype=np.float64).T, order="C")
+        means = np.array(pickled["scores"], dtype=np.float64).ravel()
+        names = tuple(str(name) for name in pickled["names"])
+    except (pickle.UnpicklingError, EOFError, LookupError, TypeError, ValueError) as problem:
+        raise FileFormatError(f"the pickled instance cannot be read: {problem}") from None
+    if name == "A_eps5.npz":
+        means[np.argsort(-means, kind="stable")[3]] += 5.0
+    return npz_bytes(Table(features, means, None, names, None))
+
+
+def instance_digest(content: bytes) -> str:
+    """SHA-256 of features and means in a .npz file, whose other bytes depend on the writer."""
+    table = npz_table(content, "the instance")
+    arrays = [np.ascontiguousarray(one, dtype="<f8") for one in (table.features, table.means)]
+    return sha256(b"".join(array.tobytes() for array in arrays))
+
+
+def archive_member(content: bytes, name: str) -> bytes:
+    """Extract the one file of this name from a .zip archive, whatever folder it is in."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            places = [place for place in archive.namelist() if place.rpartition("/")[2] == name]
+            if len(places) == 1:
+                return archive.read(places[0])
+    except Exception:  # noqa: BLE001 - zipfile raises many types on damaged bytes
+        raise FileFormatError("what the server sent is no complete .zip archive") from None
+    raise FileFormatError(f"the archive must hold one file {name}; it does not")
+
+
+def unchanged(content: bytes, name: str) -> bytes:
+    """The file as it is published."""
+    return content
+
+
+def sha256(content: bytes) -> str:
+    """The checksum of a file's bytes, in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+class DataFile(NamedTuple):
+    """A file of the data directory: `make` gives its bytes from those at `url` and its name.
+
+    `digest` of the bytes made must be `checksum`; it is SHA-256 unless the bytes of equal contents
+    may differ. Where `downloaded`, the SHA-256 of the download, is known, a download with another
+    one is never opened.
+    """
+
+    path: str
+    checksum: str
+    url: str
+    downloaded: str = ""
+    make: Callable[[bytes, str], bytes] = unchanged
+    digest: Callable[[bytes], str] = sha256
+
+    @property
+    def download(self) -> str:
+        """The name of the download while it is kept."""
+        return unquote(self.url.rpartition("/")[2])
+
+    def is_right(self, place: Path) -> bool:
+        """Whether this is the published file."""
+        try:
+            return self.digest(place.read_bytes()) == self.checksum
+        except (OSError, FileFormatError):
+            return False
+
+
+class Collection(NamedTuple):
+    """Files that are fetched together.
+
+    Attributes
+    ----------
+    name, contents
+        Its name for `mislid data fetch`, and a description.
+    licence, citation
+        The terms, and the work to cite.
+    files
+        Each with its place, address and checksum.
+    """
+
+    name: str
+    contents: str
+    licence: str
+    citation: str
+    files: tuple[DataFile, ...]
+
+    def is_complete(self, folder: Path) -> bool:
+        """Whether a data directory has all files, with the right checksums.
+
+        Parameters
+        ----------
+        folder
+            The data directory.
+
+        Returns
+        -------
+        bool
+            True if `mislid data fetch` has nothing to do.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     [name for name, each in CATALOGUE.items() if not each.is_complete(Path(folder))]
+        ['instances', 'lastfm', 'epilepsy']
+        """
+        return all(file.is_right(folder / file.path) for file in self.files)
+
+
+def _collection(
+    name: str,
+    contents: str,
+    licence: str,
+    citation: str,
+    make: Callable[[bytes, str], bytes] = unchanged,
+    digest: Callable[[bytes], str] = sha256,
+) -> Collection:
+    """The collection of the files that the registry has in the folder of this name."""
+    lines = files(__package__).joinpath("registry.csv").read_text(encoding="utf-8").splitlines()
+    listed = [line.split(",") for line in lines if line.startswith(f"{name}/")]
+    found = tuple(
+        DataFile(path, checksum, url, downloaded, make, digest)
+        for path, checksum, url, downloaded in listed
+    )
+    return Collection(name, contents, licence, citation, found)
+
+
+CATALOGUE = {
+    collection.name: collection
+    for collection in (
+        _collection(
+            "instances",
+            "the instances of the published experiments",
+            "MIT; E derives from Last.fm data, CC BY-SA 4.0",
+            "C. Réda, A. Tirinzoni, R. Degenne: Dealing With Misspecification In Fixed-Confidence "
+            "Linear Top-m Identification. NeurIPS 2021",
+            instance_file,
+            instance_digest,
+        ),
+        _collection(
+            "lastfm",
+            "how often 1,892 users listened to 17,632 artists (HetRec 2011)",
+            "non-commercial use, says its readme; the paper says CC BY-SA 4.0",
+            "I. Cantador, P. Brusilovsky, T. Kuflik: 2nd Workshop on Information Heterogeneity and "
+            "Fusion in Recommender Systems (HetRec 2011). RecSys 2011; Last.fm, https://www.last.fm",
+            archive_member,
+        ),
+        _collection(
+            "epilepsy",
+            "signatures and known effects of 509 drugs; rewards of 10 for 18 patients",
+            "MIT",
+            "C. Réda, E. Kaufmann, A. Delahaye-Duriez: Top-m identification for linear bandits. "
+            "AISTATS 2021",
+        ),
+    )
+}
+"""The collections that `fetch` knows, by their names."""
+
+
+def data_directory(data: str | os.PathLike[str] | None = None) -> Path:
+    """The directory given, else the one that MISLID_DATA names, else the user's cache directory.
+
+    Parameters
+    ----------
+    data
+        A directory's path, or None.
+
+    Returns
+    -------
+    Path
+        The directory, which need not exist yet.
+
+    Raises
+    ------
+    ProblemError
+        Where `data` is no path.
+    MissingDataError
+        Where no directory is named, and the user has none for caches.
+
+    Examples
+    --------
+    >>> data_directory("/srv/data").as_posix()
+    '/srv/data'
+    """
+    if data is not None:
+        return as_path(data, "data")
+    if named := os.environ.get(VARIABLE):
+        return Path(named).expanduser()
+    try:
+        from platformdirs import user_cache_path  # comes with pooch
+
+        return user_cache_path("mislid", appauthor=False)
+    except (ImportError, RuntimeError):  # not installed, or the user has no home
+        raise MissingDataError(
+            f"there is no cache directory to keep data in: name a folder for them in {VARIABLE}"
+        ) from None
+
+
+def locate(path: str, data: str | os.PathLike[str] | None = None) -> Path:
+    """The path of a published file.
+
+    Only the directory of `data_directory` is searched.
+
+    Parameters
+    ----------
+    path
+        The file's place in the data directory, such as "instances/D.npz".
+    data
+        The data directory; by default that of MISLID_DATA, else the cache.
+
+    Returns
+    -------
+    Path
+        The file, which exists.
+
+    Raises
+    ------
+    MissingDataError
+        Where the directory does not have it.
+    ProblemError
+        Where `path` or `data` is no path.
+
+    Examples
+    --------
+    >>> locate("instances/D.npz", data="/nowhere")
+    Traceback (most recent call last):
+    ...
+    mislid.errors.MissingDataError: no instances/D.npz in '/nowhere'; get it with
+    `mislid data fetch instances --data /nowhere`, or name a directory that has it with --data or
+    MISLID_DATA
+    """
+    folder = data_directory(data)
+    place = as_path(folder / as_path(path))
+    if place.is_file():
+        return place
+    option = "" if data is None else f" --data {os.fspath(data)}"
+    name = str(path).partition("/")[0]
+    way = f"get it with `mislid data fetch {name}{option}`, or " if name in CATALOGUE else ""
+    raise MissingDataError(
+        f"no {path} in {str(folder)!r}; {way}name a directory that has it with --data or {VARIABLE}"
+    )
+
+
+def published_file(path: str, data: str | os.PathLike[str] | None = None) -> Path:
+    """The path of a published file with the right checksum."""
+    place = locate(path, data)
+    name = path.partition("/")[0]
+    (file,) = (file for file in CATALOGUE[name].files if file.path == path)
+    if not file.is_right(place):
+        raise FileFormatError(
+            f"{str(place)!r} is not the published file; get it again with "
+            f"`mislid data fetch {name}`"
+        )
+    return place
+
+
+def fetch(
+    name: str,
+    data: str | os.PathLike[str] | None = None,
+    *,
+    progress: bool = False,
+) -> tuple[Path, ...]:
+    """Download the files of a collection that the data directory does not have; give all paths.
+
+    Files that are there with the right checksum are left alone, others are downloaded and checked.
+    A file saved by hand as `downloads/NAME` is used in place of its download.
+
+    Parameters
+    ----------
+    name
+        Of the collection: instances, lastfm or epilepsy.
+    data
+        The data directory; by default that of MISLID_DATA, else the cache.
+    progress
+        Whether to show a bar for each download, on stderr; it needs tqdm.
+
+    Returns
+    -------
+    tuple of Path
+        The files of the collection.
+
+    Raises
+    ------
+    ProblemError
+        Where no collection has this name, or `data` is no path.
+    MissingDataError
+        Where a file cannot be downloaded, is not the published one, or cannot be saved; the
+        message says how to get it by hand.
+    MissingPackageError
+        Where something must be downloaded, without pooch.
+
+    Examples
+    --------
+    >>> fetch("movies")
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: name must be one of instances, lastfm, epilepsy;
+    got 'movies'
+    """
+    if name not in list(CATALOGUE):
+        raise ProblemError(f"name must be one of {', '.join(CATALOGUE)}; got {shown(name)}")
+    folder = data_directory(data)
+    files = CATALOGUE[name].files
+    for file in files:
+        if not file.is_right(folder / file.path):
+            _fetch_file(file, folder, progress)
+    return tuple(folder / file.path for file in files)
+
+
+def _fetch_file(file: DataFile, folder: Path, progress: bool) -> None:
+    """Download a file, convert it, check it, and write it whole."""
+    target, kept = folder / file.path, folder / DOWNLOADS / file.download
+    try:
+        made = file.make(_download(file, kept, progress), target.name)
+        if file.digest(made) != file.checksum:
+            raise ValueError(f"its checksum is {file.digest(made)}, not {file.checksum}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, made)
+    except (OSError, ValueError) as problem:
+        said = " ".join(str(problem).split())
+        if isinstance(problem, ValueError):  # of a checksum, or of a file in another format
+            kept.unlink(missing_ok=True)
+            said = f"the download is not the published file: {said}"
+        raise MissingDataError(
+            f"{file.path} cannot be fetched: {said}; by hand: save {file.url} as {str(kept)!r} and "
+            f"make the same call again, or name a directory that has {file.path} with --data or "
+            f"{VARIABLE}"
+        ) from None
+    with contextlib.suppress(OSError):
+        kept.unlink()
+        kept.parent.rmdir()
+
+
+def _download(file: DataFile, place: Path, progress: bool) -> bytes:
+    """The bytes of a download, or of a file that was saved by hand in its place."""
+    try:
+        import pooch
+    except ImportError:
+        raise MissingPackageError("downloads need pooch (pip install 'mislid[cli]')") from None
+    pooch.get_logger().setLevel("WARNING")
+    store = pooch.Pooch(
+        place.parent,
+        base_url="",
+        registry={place.name: file.downloaded or None},
+        urls={place.name: file.url},
+        retry_if_failed=RETRIES,
+    )
+    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=PATIENCE)
+    return Path(store.fetch(place.name, downloader=downloader)).read_bytes()
