@@ -292,15 +292,20 @@ def facts(known: Mapping[str, object]) -> Html:
     '<table><tbody><tr><th scope="row">samples</th><td>3</td></tr><tr><th scope="row">...
     """
     rows = (
-        element("tr", element("th", name, scope="row"), element("td", _shown(value)))
+        element("tr", element("th", name, scope="row"), element("td", plain(value)))
         for name, value in known.items()
     )
     return element("table", element("tbody", *rows))
 
 
-def _shown(value: object) -> str:
+def plain(value: object) -> str:
+    """A value as a cell of a table shows it.
+
+    >>> plain(0.05120001), plain(["A12", "C33"]), plain(None)
+    ('0.0512', 'A12, C33', '')
+    """
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list | tuple):
-        return ", ".join(_shown(one) for one in value)
+        return ", ".join(map(plain, value))
     return "" if value is None else str(value)

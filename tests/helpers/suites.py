@@ -1,18 +1,18 @@
 """Whether a test of a suite fails."""
 
+from typing import Any
+
 from _pytest.outcomes import Failed
 
-from mislid.testing import Suite
 
-
-def fails(suite: type[Suite], test: str) -> bool:
+def fails(suite: type[Any], test: str) -> bool:
     """Run one test on a new object."""
     one = suite()
-    one.setup_method()
+    getattr(one, "setup_method", bool)()
     try:
         getattr(one, test)()
     except (Exception, Failed):  # noqa: BLE001 - a broken part may raise anything
         return True
     finally:
-        one.teardown_method()
+        getattr(one, "teardown_method", bool)()
     return False

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mislid import Instance, Model
-from mislid.testing.cases import WALLS
 
 # A lead that no budget here can reveal.
 TINY = 1e-4
@@ -110,12 +109,24 @@ def _beyond_the_tolerance() -> Hard:
     return Hard(_instance(features, means, 0.6), 1, "a gap just over the tolerance", 800, 0.5)
 
 
+def _walls() -> Hard:
+    """The first two arms fix one parameter, the next two the other, all at the largest deviation.
+
+    The line puts the fourth arm above the third; only a tube as wide as declared allows the truth.
+    """
+    eps = 0.5
+    slope = 0.5 * (eps - 0.5 * TINY)
+    features = [[1.0, 0.0], [1.0, 0.0], [-slope, 1.0], [slope, 1.0], [-1.0, 0.0]]
+    means = [2.0 + eps, 2.0 - eps, 0.5 * TINY, -0.5 * TINY, -2.0]
+    return Hard(_instance(features, means, eps), 3, "the truth is on the tube's boundary", 1200)
+
+
 HARD = {
     "raised": Hard(raised_arm(), 3, "misspecified so that LinGapE fails", 1500, understated=8.0),
     "tied": _tied(0.1),
     "tied, linear": _tied(0.0),
     "tied, no structure": _tied(math.inf),
-    "walls": Hard(WALLS.instance, WALLS.m, "the truth is on the tube's boundary", 1200),
+    "walls": _walls(),
     "many": _many(),
     "one best": _one_best(),
     "one worst": _one_worst(),

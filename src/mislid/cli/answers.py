@@ -1,26 +1,59 @@
-"""`mislid study status`, `result`, `estimates` and `what-if`."""
+"""What there is to know of studies: at the command line, in files, and in a browser."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator
+import secrets
+from dataclasses import asdict, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid._formatting import the_best
-from mislid.cli.options import flag, question_options
-from mislid.cli.output import known, listed, number, print_facts, print_rows
-from mislid.cli.study import NO_PROOF, on_study
+from mislid._formatting import moment, number, the_best
+from mislid.cli.options import (
+    FILE,
+    examples,
+    file_argument,
+    flag,
+    format_option,
+    on_storage,
+    on_study,
+    open_storage,
+    option,
+    question_options,
+    several,
+    storage_argument,
+)
+from mislid.cli.output import NO_PROOF, is_proven, print_facts, print_rows, shown
 from mislid.errors import MislidError
 
 if TYPE_CHECKING:
     from mislid.forecast import StudyProgress
     from mislid.forecast.overview import Overview
     from mislid.study import Study
+    from mislid.study.storage import Storage
 
 # Exit statuses.
-UNDECIDED, CONTRADICTED = 3, 4
+UNDECIDED, UNPROVEN, CONTRADICTED = 3, 3, 4
+
+
+@on_storage("list", "mislid study list --storage lab.db --format json")
+def list_command(storage: Storage, form: str) -> None:
+    """Print a line about every study in the storage."""
+    from mislid.study import StudySummary, list_studies
+
+    lines = list_studies(storage=storage)
+    if not lines:
+        click.echo("There are no studies yet.", err=True)
+    rows = []
+    for line in lines:
+        times = {"created": moment(line.created), "updated": moment(line.updated)}
+        guarantee = "proven" if is_proven(line.status, line.stopping) else NO_PROOF
+        rows.append([*(asdict(line) | times).values(), guarantee])
+    heading = [field.name for field in fields(StudySummary)]
+    print_rows(form, [*heading, "guarantee"], rows, texts=2)
 
 
 @on_study(
@@ -28,11 +61,7 @@ UNDECIDED, CONTRADICTED = 3, 4
     "mislid study status potency",
     "until mislid study status potency --exit-code; do measure-one-more; done",
 )
-@flag(
-    "--exit-code",
-    f"Exit status {UNDECIDED} while the study has not decided, {CONTRADICTED} where its data "
-    "contradict what was declared.",
-)
+@flag("--exit-code", "Exit status 3 while undecided, 4 where data contradict what was declared.")
 @flag("--no-forecast", "Do not simulate the rest of the study, which can take seconds.")
 def status_command(study: Study, exit_code: bool, no_forecast: bool, form: str) -> int:
     """Print how far study NAME is: measurements, the best so far, the pair that limits it, how much
@@ -41,10 +70,10 @@ def status_command(study: Study, exit_code: bool, no_forecast: bool, form: str) 
     seen = study.overview()
     facts = seen.to_dict(forecast=not no_forecast)
     progress = seen.standing if no_forecast else seen.progress
-    lines = _status_lines(seen, facts, progress) if form == "table" else ()
+    lines = _status_lines(seen, facts, progress) if form == "table" else None
     if form == "csv":
         facts["warnings"] = [warning.message for warning in seen.warnings]
-    print_facts(form, facts, [(name, value) for name, value in lines if value])
+    print_facts(form, facts, lines)
     if not exit_code or seen.decided:
         return 0
     return CONTRADICTED if seen.contradictions else UNDECIDED
@@ -52,52 +81,48 @@ def status_command(study: Study, exit_code: bool, no_forecast: bool, form: str) 
 
 def _status_lines(
     seen: Overview, facts: dict[str, Any], progress: StudyProgress
-) -> Iterator[tuple[str, Any]]:
-    unproven = not seen.proven and (seen.decided or seen.contradictions)
-    left = facts["budget_left"]
-    yield "study", seen.name
-    yield "status", f"{facts['status']}{f', {NO_PROOF}' if unproven else ''}"
-    yield "question", f"{the_best(seen.settings.m)} of {seen.K} candidates"
-    yield "guarantee", facts["guarantee"]
-    yield "measurements", f"{seen.samples:,}"
-    if left is not None:
-        used = "used up: `mislid study result --now` says what to report"
-        yield "budget", f"{facts['budget']:,}, {f'{left:,} left' if left else used}"
-    yield "cost", facts["spent"]
-    yield "added", facts["added"]
-    yield "left", facts["left"]
-    yield "not measured now", facts["retired"]
-    if seen.settings.promised is not None:
-        share = f"{facts['delta_left']:.3g} of {facts['delta']:g}"
-        yield "delta left", f"{share}; changes after a look took the rest"
-    yield "pending trials", f"{facts['pending']:,}"
-    if seen.decision is not None:
-        yield "answer", listed(facts["answer"]) + ("" if seen.decided else f", {NO_PROOF}")
-        if set(seen.best_now) != set(seen.leaders):
-            yield "best now", facts["best_now"]
-    elif progress.best_now:
-        yield "best now", f"{listed(progress.best_now)} (no answer yet)"
+) -> list[tuple[str, Any]]:
+    left, promised = facts["budget_left"], seen.settings.promised
+    lines = {
+        "study": seen.name,
+        "status": seen.status,
+        "question": f"{the_best(seen.settings.m)} of {seen.K} candidates",
+        "guarantee": facts["guarantee"],
+        "measurements": f"{seen.samples:,}",
+        "budget": None if left is None else f"{facts['budget']:,}, {left:,} left",
+        "cost": facts["spent"],
+        "added": facts["added"],
+        "left": facts["left"],
+        "not measured now": facts["retired"],
+        "delta left": promised and f"{facts['delta_left']:.3g} of {facts['delta']:g}",
+        "pending trials": f"{facts['pending']:,}",
+        "answer": facts["answer"],
+    }
+    if seen.decision is None and progress.best_now:
+        lines["best now"] = f"{shown(progress.best_now)} (no answer yet)"
+    elif set(seen.best_now) != set(seen.leaders):
+        lines["best now"] = facts["best_now"]
     if progress.pair is not None:
-        yield "limiting pair", "{} against {}".format(*progress.pair)
+        lines["limiting pair"] = "{} against {}".format(*progress.pair)
     if progress.statistic is not None and not seen.contradictions:
         needed = number(progress.threshold or 0.0)
-        yield "evidence", f"{number(progress.statistic)} of {needed}"
+        lines["evidence"] = f"{number(progress.statistic)} of {needed}"
     if not seen.decided:
-        yield "forecast", progress.statement
+        lines["forecast"] = progress.statement
         if progress.lower_bound is not None and math.isfinite(progress.lower_bound):
-            yield "any method needs", f"about {number(progress.lower_bound)} in all"
+            lines["any method needs"] = f"about {number(progress.lower_bound)} in all"
     if seen.proved is not None:
-        largest, smallest = seen.proved
+        largest, least = seen.proved
         up_to = "none" if largest is None else f"all up to {number(largest)}"
-        yield "proved for", f"misspecifications: {up_to}; refuted: any below {number(smallest)}"
-    for words in seen.contradictions:
-        yield "CONTRADICTED", words
-    for words in facts["withdrawn"]:
-        yield "withdrawn", f"a decision: {words}"
+        lines["proved for"] = f"misspecifications: {up_to}; refuted: any below {number(least)}"
     if facts["corrections"]:
-        yield "corrections", f"{facts['corrections']:,}, in the log"
-    for warning in seen.warnings:
-        yield "warning", warning.message
+        lines["corrections"] = f"{facts['corrections']:,}, in the log"
+    return [
+        *lines.items(),
+        *(("CONTRADICTED", words) for words in seen.contradictions),
+        *(("withdrawn", f"a decision: {words}") for words in facts["withdrawn"]),
+        *(("warning", warning.message) for warning in seen.warnings),
+    ]
 
 
 @on_study("result", "mislid study result potency", "mislid study result potency --now")
@@ -112,15 +137,15 @@ def result_command(study: Study, now: bool, form: str) -> int:
     if now:
         found = study.result_now()
         facts = {"study": study.study_name, **found.to_dict()}
-        shown = {"pairs": None, "open pairs": len(found.pairs)}
-        print_facts(form, facts, known(facts | shown))
+        lines = {**facts, "pairs": None, "open pairs": len(found.pairs)}
+        print_facts(form, facts, lines.items())
         return 0
     from mislid.forecast.overview import guarantee
 
     result, settings = study.result, study.settings
     if result is None:
         seen = study.overview()
-        best = listed(seen.names(seen.best_now))
+        best = shown(seen.names(seen.best_now))
         raise MislidError(
             f"study {seen.name!r} has not decided and has no answer yet, after {seen.samples:,} "
             f"measurements{f'; best now, which is no answer: {best}' if seen.best_now else ''}"
@@ -128,24 +153,16 @@ def result_command(study: Study, now: bool, form: str) -> int:
     facts = {
         "study": study.study_name,
         "answer": result.answer,
-        "proven": result.proven,
         "guarantee": guarantee(settings, contradicted=bool(result.contradictions)),
-        "stopping": result.stopping,
         "delta": settings.error_rate,
         "misspecification": settings.declared,
         "noise": settings.noise_words,
-        "samples": result.samples,
-        "statistic": result.statistic,
-        "threshold": result.threshold,
-        "pair": result.pair,
-        "observations": result.observations,
-        "best_now": result.best_now,
+        **{one.name: getattr(result, one.name) for one in fields(result) if one.repr},
         "agrees": result.agrees,
-        "contradictions": result.contradictions,
-        "corrections": result.corrections,
     }
-    lines = known({**facts, "contradictions": None})
-    print_facts(form, facts, lines + [("CONTRADICTED", words) for words in result.contradictions])
+    lines = {**facts, "proven": None, "contradictions": None}  # the guarantee says the former
+    refuted = [("CONTRADICTED", words) for words in result.contradictions]
+    print_facts(form, facts, [*lines.items(), *refuted])
     return CONTRADICTED if result.contradictions else 0
 
 
@@ -156,8 +173,11 @@ def estimates_command(study: Study, form: str) -> None:
 
     All intervals hold at once and at all times with probability 1 - delta.
     """
-    rows = [row.to_dict() for row in study.estimate_rows()]
-    print_rows(form, list(rows[0]), [list(row.values()) for row in rows])
+    _print_records(form, [row.to_dict() for row in study.estimate_rows()])
+
+
+def _print_records(form: str, rows: list[dict[str, Any]], texts: int = 1) -> None:
+    print_rows(form, list(rows[0]), [list(row.values()) for row in rows], texts)
 
 
 @on_study("what-if", "mislid study what-if potency --m 2 --tolerance 0.05")
@@ -171,23 +191,142 @@ def what_if_command(study: Study, form: str, **changes: Any) -> None:
     not keep its error rate.
     """
     given = {key: value for key, value in changes.items() if value is not None}
-    if not given:
-        _print_sensitivity(form, study)
+    if given:
+        found = study.what_if(**given)
+        forecast = "would have decided" if found.decided_now else found.statement
+        lines = {**given, "forecast": forecast, "best now": found.answer_now}
+        print_facts(form, {"study": study.study_name, **found.to_dict()}, lines.items())
         return
-    found = study.what_if(**given)
-    forecast = "would have decided" if found.decided_now else found.statement
-    lines = [*given.items(), ("forecast", forecast), ("best now", found.answer_now)]
-    print_facts(form, {"study": study.study_name, **found.to_dict()}, lines)
+    known = study.sensitivity()
+    facts = {"study": study.study_name, **known.to_dict()}
+    if form != "csv":
+        lines = {**facts, "table": None, "statement": known.statement}
+        print_facts(form, facts, lines.items())
+    if form != "json" and facts["table"]:
+        click.echo(nl=form == "table")
+        _print_records(form, facts["table"], 2)
 
 
-def _print_sensitivity(form: str, study: Study) -> None:
-    found = study.sensitivity()
-    facts = {"study": study.study_name, **found.to_dict()}
-    if form == "json":
-        print_facts(form, facts)
-        return
-    if form == "table":
-        print_facts(form, facts, known(facts | {"table": None, "statement": found.statement}))
-        click.echo()
-    rows = facts["table"]
-    print_rows(form, list(rows[0]), [list(row.values()) for row in rows], texts=2)
+@click.command("verify", epilog=examples("mislid study verify potency.json"))
+@file_argument
+@format_option()
+def verify_command(file: str, form: str) -> int:
+    """Re-derive everything in the certificate FILE.json from its numbers, and name the first thing
+    that does not hold; then the exit status is 1. It is 3 where all holds but nothing is proven.
+    """
+    from mislid.verification import verify
+
+    facts = verify(file).to_dict()
+    failure = facts["failure"] or ""
+    proven = facts["proven"] is not False
+    lines = [("holds", check) for check in facts["checks"]]
+    lines.append(("answer", facts["answer"]) if facts["ok"] else ("FAILS", failure))
+    lines.append(("guarantee", None if proven else NO_PROOF))
+    print_facts(form, {"file": file, **facts}, lines)
+    if not facts["ok"]:
+        raise MislidError(f"{file!r} does not hold: {failure}")
+    return 0 if proven else UNPROVEN
+
+
+@on_study(
+    "export",
+    "mislid study export potency > measurements.csv",
+    "mislid study export potency --events --format json > log.json",
+    "mislid study export potency --html report.html --certificate potency.json",
+    form="csv",
+)
+@flag("--events", "Print the whole log instead of the measurements.")
+@option("--html", FILE, "Write a report on one page.")
+@option("--certificate", FILE, "Write a certificate that `mislid study verify` checks.")
+def export_command(
+    study: Study, events: bool, html: str | None, certificate: str | None, form: str
+) -> None:
+    """Print the measurements of study NAME or its log, or write a certificate or a report."""
+    from mislid.study import ObservationRow
+
+    if certificate is not None:
+        if study.result is None:
+            raise MislidError(f"study {study.study_name!r} has not decided: it has no certificate")
+        study.result.certificate.save(certificate)
+        click.echo(f"Certificate in {certificate}.", err=True)
+    if html is not None:
+        from mislid.report import write_report
+
+        write_report(study, html)
+        click.echo(f"Report in {html}.", err=True)
+    if events:
+        print_rows(form, ("sequence", "time", "kind", "fact"), _events(study), texts=4)
+    elif not (html or certificate):
+        rows = study.observation_rows()
+        cells = [[row.event, moment(row.time, exact=True), *row[2:]] for row in rows]
+        print_rows(form, ObservationRow._fields, cells)
+
+
+def _events(study: Study) -> list[list[Any]]:
+    """Events with the labels of candidates."""
+    from mislid.study.events import entry_of
+
+    labels, rows = study.register.labels, []
+    for event in study.events():
+        entry = entry_of(event)
+        fact = json.loads(entry.body)
+        for name in {"arm", "arms", "answer", "pair", "proposed"} & set(fact):
+            arms = fact[name]
+            fact[name] = labels[arms] if name == "arm" else [labels[arm] for arm in arms]
+        rows.append([entry.sequence, moment(entry.time, exact=True), entry.kind, fact])
+    return rows
+
+
+@on_storage("check", "mislid study check potency --head 3f1c...")
+@click.argument("name")
+@option("--head", str, "A seal that was written down: the log must have it.")
+def check_command(storage: Storage, name: str, head: str | None, form: str) -> int:
+    """Check every seal and every event in the log of study NAME, and its decision from the
+    measurements. Exit status 1, and what is wrong, if anything does not hold.
+    """
+    from mislid.study import check_study
+
+    found = check_study(study_name=name, storage=storage, head=head)
+    facts = found.to_dict()
+    lines = {**facts, "problems": None, "ok": "yes" if found.ok else "NO"}
+    problems = [("problem", words) for words in found.problems]
+    print_facts(form, facts, [*lines.items(), *problems])
+    return 0 if found.ok else 1
+
+
+@click.command(
+    "serve",
+    epilog=examples(
+        "mislid serve lab.db",
+        "mislid serve lab.db --write --token-file token.txt",
+        "mislid serve postgresql://lab@db/studies --host 0.0.0.0 --name lab.example.org "
+        "--token-file token.txt",
+    ),
+)
+@storage_argument
+@option("--host", str, "The address to listen to.", "127.0.0.1")
+@option("--port", click.IntRange(0, 65535), "The port to listen to; 0 is any free one.", 8600)
+@flag("--write", "Let clients with the token change studies.")
+@option("--token-file", FILE, "A file with the token; by default a random token is printed.")
+@several("--name", "names", "Another name of the server in browsers, with a port unless usual.")
+@several("--trusted-proxy", "proxies", "Address of a proxy whose X-Forwarded-... are believed.")
+def serve_command(
+    storage: str | Path, host: str, port: int, write: bool, token_file: str | None, **policy: Any
+) -> None:
+    """Show the studies of STORAGE on live pages, at http://127.0.0.1:8600, and to programs as JSON.
+    Only this computer can ask, and nothing can be changed, unless --host and --write say otherwise;
+    then a token is needed.
+    """
+    from mislid.server import access, app
+
+    token = None if token_file is None else access.read_token(token_file)
+    if token is None and (write or host not in access.LOCAL):
+        token = secrets.token_urlsafe(24)
+        click.echo(f"token: {token}")
+    with open_storage(storage, new=write) as opened, app.listen(host, port) as at:
+        port = at.getsockname()[1]
+        rules = access.policy_for(host, port, write=write, token=token, **policy)
+        local = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - as asked
+        changed = "; studies may be changed" if write else ""
+        click.echo(f"http://{local}:{port} (Ctrl-C ends it{changed})", err=True)
+        app.serve(opened, rules, at)

@@ -1,4 +1,4 @@
-"""The command `mislid`: groups that load a command when it is called, and error messages."""
+"""The groups `mislid` and `mislid study`, which load a command when it is called, and errors."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 
 from mislid import __version__
 from mislid._formatting import without_password
+from mislid.cli.options import examples
 from mislid.errors import Interrupted, MislidError
 
 
@@ -25,7 +26,12 @@ class LazyGroup(click.Group):
     ) -> None:
         super().__init__(*arguments, **options)
         self.places = places
-        self.commands = {name: click.Command(name) for name in places}  # for suggestions
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command; refuses a misspelt one with those that are close."""
+        if args[0] not in self.places:
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=self.places, ctx=ctx)
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in their order."""
@@ -50,8 +56,8 @@ class LazyGroup(click.Group):
     places={
         "run": ("run", "Identify the m best arms of an instance, many times."),
         "bound": ("run", "Samples that any method needs, and the optimal allocation."),
-        "study": ("study", "Real measurements: what to measure next, when to stop, the answer."),
-        "serve": ("serve", "Show studies in a browser, and to programs over HTTP."),
+        "study": ("app", "Real measurements: what to measure next, when to stop, the answer."),
+        "serve": ("answers", "Show studies in a browser, and to programs over HTTP."),
         "reproduce": ("paper", "Run the paper's experiments beside the published numbers."),
         "data": ("paper", "Download the paper's data."),
         "represent": ("paper", "Learn linear features of raw data, and save an instance."),
@@ -63,6 +69,47 @@ class LazyGroup(click.Group):
 def app(**_: Any) -> None:
     """Find which m of K candidates are best, from few noisy measurements, when a linear model of
     them is useful but wrong by a bounded amount.
+    """
+
+
+@click.group(
+    "study",
+    cls=LazyGroup,
+    places={
+        "create": ("question", "Begin a study of the candidates in a file."),
+        "ask": ("trials", "What to measure next, also as a sheet for the lab."),
+        "tell": ("trials", "Report results, one at a time or by a filled-in sheet."),
+        "import": ("trials", "Add measurements that were not asked for."),
+        "correct": ("trials", "Replace a wrong value."),
+        "void": ("trials", "Discard a measurement."),
+        "redeclare": ("question", "Declare another misspecification or noise; keep data."),
+        "accept": ("question", "Take the present answer, proved up to some misspecification."),
+        "add": ("question", "Add candidates; keep data."),
+        "retire": ("question", "Measure a candidate no more, or exclude it."),
+        "status": ("answers", "Progress, the pair that limits it, and the forecast."),
+        "result": ("answers", "The answer and its evidence; with --now the best so far."),
+        "estimates": ("answers", "The mean of each candidate, with an interval."),
+        "what-if": ("answers", "Other misspecifications, error rates or tolerances."),
+        "verify": ("answers", "Check a certificate, without the study."),
+        "export": ("answers", "Measurements, events, certificate or an HTML report."),
+        "check": ("answers", "Check the seals and events of the log."),
+        "list": ("answers", "The studies in a storage."),
+        "delete": ("question", "Delete a study, for good."),
+    },
+    epilog=examples(
+        "export MISLID_STORAGE=lab.db",
+        "mislid study create potency --candidates compounds.csv --m 3 --noise 0.2",
+        "mislid study ask potency -n 8 --worker lab-1 --csv plate.csv",
+        "mislid study tell potency --csv plate.csv",
+        "mislid study status potency",
+        "mislid study result potency",
+    ),
+)
+def study_command() -> None:
+    """Measure for real: what to measure next, when to stop, and the answer.
+
+    A study lives in a storage, named by --storage or MISLID_STORAGE: a file such as lab.db, or
+    postgresql://user@host/database. Any number of people and programs may work on it.
     """
 
 
@@ -96,6 +143,8 @@ def _explain(problem: Exception) -> str | None:
         return sentence(problem)
     if isinstance(problem, MemoryError):
         return "there is not enough memory for this: ask about fewer candidates or less data."
+    if isinstance(problem, ModuleNotFoundError) and problem.name:
+        return f"this needs {problem.name} (pip install 'mislid[all]')."
     packages = {kind.__module__.partition(".")[0] for kind in type(problem).__mro__}
     if packages & {"sqlalchemy", "sqlite3", "psycopg"}:
         said = without_password(str(problem).partition("\n")[0])

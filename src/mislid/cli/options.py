@@ -1,16 +1,27 @@
-"""Options that several commands have."""
+"""Options that several commands have, and the studies that they name."""
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from mislid._formatting import shown, without_password
+from mislid.errors import ProblemError
+
+if TYPE_CHECKING:
+    from mislid.study.storage import Storage
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE, FOLDER = click.Path(), click.Path(file_okay=False)
 POSITIVE, WHOLE = click.FloatRange(0, min_open=True), click.IntRange(1)
+STORAGE = "MISLID_STORAGE"
 
 
 def option(
@@ -24,6 +35,11 @@ def option(
 def flag(name: str, text: str) -> Callable[[F], F]:
     """An option without a value."""
     return click.option(name, is_flag=True, help=text)
+
+
+def several(name: str, to: str, text: str) -> Callable[[F], F]:
+    """An option that may be given several times."""
+    return click.option(name, to, multiple=True, help=f"{text} May be repeated.")
 
 
 def all_of(*options: Any) -> Callable[[F], F]:
@@ -55,10 +71,41 @@ def as_noise(text: str) -> Any:
         return text
 
 
+def trial_number(text: str) -> int:
+    """The number of a trial, in an argument or a cell."""
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise ProblemError(f"trial must be the number of one that was asked; got {shown(text, 40)}")
+    return int(text)
+
+
+def _as_address(_: click.Context, __: click.Parameter, text: str | None) -> str | Path:
+    """An address, or a path to a file."""
+    if not text:
+        raise click.UsageError(
+            f"a storage is needed: give --storage, or set {STORAGE}, such as lab.db or "
+            "postgresql://user@host/database"
+        )
+    return text if "://" in text else Path(text)
+
+
 file_argument = click.argument("file", type=FILE)
+storage_argument = click.argument("storage", callback=_as_address)
+storage_option = option(
+    "--storage",
+    str,
+    f"lab.db or postgresql://user@host/database; by default what {STORAGE} names.",
+    envvar=STORAGE,
+    callback=_as_address,
+)
+reason_option = option("--reason", str, "Why, for the log and the certificate.")
 seed_option = option("--seed", click.IntRange(0), "Seed of all random numbers.", 0)
-jobs_option = option("--jobs", WHOLE, "Number of processes.", 1)
 quiet_option = flag("--quiet", "Print nothing but results and errors.")
+runs_options = all_of(seed_option, option("--jobs", WHOLE, "Number of processes.", 1), quiet_option)
+misspecification_option = option(
+    "--misspecification",
+    click.FloatRange(0),
+    "Largest deviation of the means from linearity; inf for no structure.",
+)
 data_option = option(
     "--data", FOLDER, "Data directory; by default what MISLID_DATA names, else a cache directory."
 )
@@ -72,13 +119,11 @@ def format_option(default: str = "table") -> Callable[[F], F]:
 
 def question_options(*, changes: bool = False) -> Callable[[F], F]:
     """--m, --misspecification, --delta and --tolerance; none has a default for `changes`."""
-    more = "" if changes else "; by default what the file declares"
-    deviation = f"Largest deviation of the means from linearity, inf for no structure{more}."
     worst = "How much worse than the m-th best one of the answer may be."
     delta = click.FloatRange(0, 0.5, min_open=True)
     return all_of(
         option("--m", WHOLE, "How many of the best to find.", required=not changes),
-        option("--misspecification", click.FloatRange(0), deviation),
+        misspecification_option,
         option("--delta", delta, "Error rate.", None if changes else 0.05),
         option("--tolerance", click.FloatRange(0), worst, None if changes else 0.0),
     )
@@ -97,3 +142,57 @@ def rule_options(*more: str) -> Callable[[F], F]:
         option("--algorithm", click.Choice(names), sampling, "mislid", metavar="NAME"),
         option("--stopping", rules, stopping, "guaranteed"),
     )
+
+
+class Signed(click.Command):
+    """A command whose arguments may be negative numbers, which click takes for options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put a space in front of negative numbers."""
+        signed = [f" {word}" if re.match(r"-\.?[0-9]", word) else word for word in args]
+        return super().parse_args(ctx, signed)
+
+
+def on_storage(
+    name: str, *calls: str, kind: type[click.Command] = click.Command, form: str = "table"
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command that gets a storage open, with --storage, --format and examples."""
+
+    def made(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        def opened(storage: str | Path, **options: Any) -> Any:
+            with open_storage(storage) as place:
+                return function(place, **options)
+
+        given = all_of(storage_option, format_option(form))
+        return click.command(name, kind, epilog=examples(*calls))(given(opened))
+
+    return made
+
+
+def on_study(name: str, *calls: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command that gets study NAME of a storage."""
+
+    def made(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        def opened(place: Storage, name: str, **options: Any) -> Any:
+            from mislid.study import load_study
+
+            return function(load_study(study_name=name, storage=place), **options)
+
+        return on_storage(name, *calls, **more)(click.argument("name")(opened))
+
+    return made
+
+
+def open_storage(address: str | Path, *, new: bool = False) -> closing[Storage]:
+    """The storage at this address, closed at the end; a file is made only where `new`."""
+    from mislid.study.storage import as_storage
+
+    file = str(address).removeprefix("sqlite:///").partition("?")[0]
+    if not new and "://" not in file and not Path(file).exists():
+        raise ProblemError(
+            f"storage must be there; got {without_password(str(address))!r}, no such file: check "
+            "the name, or make it with `mislid study create`"
+        )
+    return closing(as_storage(address))

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from mislid._formatting import plain
+
+if TYPE_CHECKING:
+    from mislid.study import Study
+
+NO_PROOF = "no proof"
+_EMPTY: tuple[Any, ...] = (None, (), [], "")
 Lines = Iterable[tuple[str, Any]]
 """Labels and values of a table about one thing."""
 
 
 def print_facts(form: str, facts: Mapping[str, Any], lines: Lines | None = None) -> None:
-    """Print facts about one thing as JSON, a line of CSV, or a table of `lines` or the facts."""
+    """Print facts about one thing as JSON, a line of CSV, or a table of `lines` or the facts.
+
+    A table leaves out values that are None or empty.
+    """
     if form == "json":
         click.echo(as_json(facts))
     elif form == "csv":
-        click.echo(as_csv(list(facts), [list(facts.values())]))
+        click.echo(as_csv(list(facts), [list(facts.values())]), nl=False)
     else:
-        click.echo(as_table(known(facts) if lines is None else lines, 2))
-
-
-def known(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Lines of a table: the facts that are neither None nor empty.
-
-    >>> known({"best_now": ["a"], "pair": None, "contradictions": []})
-    [('best now', ['a'])]
-    """
-    return [
-        (name.replace("_", " "), value)
-        for name, value in facts.items()
-        if value not in (None, (), [])
-    ]
+        pairs = facts.items() if lines is None else lines
+        known = [(name.replace("_", " "), value) for name, value in pairs if value not in _EMPTY]
+        click.echo(as_table(known, 2))
 
 
 def print_rows(
@@ -45,9 +41,10 @@ def print_rows(
     """Print several things of one kind; a table aligns the first columns, `texts`, left."""
     if form == "json":
         click.echo(as_json([dict(zip(heading, row, strict=True)) for row in rows]))
+    elif form == "csv":
+        click.echo(as_csv(heading, rows), nl=False)
     else:
-        table = [heading, *rows]
-        click.echo(as_csv(heading, rows) if form == "csv" else as_table(table, texts))
+        click.echo(as_table([heading, *rows], texts))
 
 
 def as_json(value: Any) -> str:
@@ -64,21 +61,14 @@ def as_json(value: Any) -> str:
 def as_csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Comma-separated lines; None is empty, several values share a cell, no cell is a formula.
 
-    >>> print(as_csv(["a", "b"], [[True, None], ["=1+1", ["x", 2]]]))
+    >>> print(as_csv(["a", "b"], [[True, None], ["=1+1", ["x", 2]]]), end="")
     a,b
     true,
     '=1+1,x; 2
     """
-    from mislid.io import guarded
+    from mislid.io import csv_text
 
-    return "\n".join(_line(guarded(_cell(cell)) for cell in row) for row in [heading, *rows])
-
-
-def _line(cells: Iterable[Any]) -> str:
-    """One line; cells with line breaks of either kind are quoted."""
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\r\n").writerow(cells)
-    return text.getvalue().removesuffix("\r\n")
+    return csv_text(map(_cell, row) for row in [heading, *rows])
 
 
 def _cell(value: Any) -> Any:
@@ -97,7 +87,7 @@ def as_table(rows: Iterable[Sequence[Any]], texts: int) -> str:
     C33   0.9
     x       -
     """
-    cells = [[_shown(cell) for cell in row] for row in rows]
+    cells = [[shown(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
         "  ".join(
@@ -108,41 +98,13 @@ def as_table(rows: Iterable[Sequence[Any]], texts: int) -> str:
     )
 
 
-def _shown(value: Any) -> str:
-    if value is None or value == "":
-        return "-"
-    if isinstance(value, list | tuple):
-        return listed(value)
-    return f"{value:.6g}" if isinstance(value, float) else str(_cell(value))
+def shown(value: Any) -> str:
+    """A value as a table shows it, with a dash for nothing.
 
-
-def number(value: float) -> str:
-    """A number with separated thousands, or three digits.
-
-    >>> number(25804.2), number(0.0512), number(float("inf"))
-    ('25,804', '0.0512', 'infinite')
+    >>> shown(["A12", "C33"]), shown(True), shown(())
+    ('A12, C33', 'true', '-')
     """
-    if not math.isfinite(value):
-        return "infinite"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def listed(labels: Sequence[Any] | None) -> str:
-    """Labels after each other; a dash for none.
-
-    >>> listed(["A12", "C33"]), listed([])
-    ('A12, C33', '-')
-    """
-    return ", ".join(map(str, labels)) if labels else "-"
-
-
-def counted(n: int, what: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "trial"), counted(3, "trial")
-    ('1 trial', '3 trials')
-    """
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+    return plain(_cell(value) if isinstance(value, bool | dict) else value) or "-"
 
 
 @contextmanager
@@ -152,3 +114,36 @@ def figure_if_possible() -> Iterator[None]:
         yield
     except ImportError as problem:
         click.echo(f"No figure: {problem}.", err=True)
+
+
+def is_proven(status: str, stopping: str) -> bool:
+    """Whether the answer of a study is, or will be, proven."""
+    from mislid.stopping.rules import stopping_rule_called
+
+    return status != "contradicted" and stopping_rule_called(stopping).guaranteed
+
+
+def print_change(
+    form: str, study: Study, facts: Mapping[str, Any], lines: Mapping[str, Any]
+) -> None:
+    """Print what changed in a study, and how it stands."""
+    samples, status = study.samples, study.status
+    proven = is_proven(status, study.settings.stopping)
+    unproven = "" if proven or status == "running" else f", {NO_PROOF}"
+    facts = {**facts, "samples": samples, "status": status, "proven": proven}
+    lines = {**lines, "measurements": samples, "status": f"{status}{unproven}"}
+    print_facts(form, facts, lines.items())
+
+
+def record_change(form: str, study: Study, change: Callable[[], Any]) -> None:
+    """Change a study, and print whether that changed anything and how it stands."""
+    events = len(study.events())
+    change()
+    changed = len(study.events()) > events
+    withdrawn = any(one.sequence > events for one in study.overview().withdrawn)
+    again = "made again" if study.status == "decided" else "there is none now"
+    lines = {
+        "changed": "yes" if changed else "no: it was so before",
+        "decision": f"withdrawn, and {again}" if withdrawn else None,
+    }
+    print_change(form, study, {"changed": changed, "withdrawn": withdrawn}, lines)

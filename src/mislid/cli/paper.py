@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import astuple, fields
 from pathlib import Path
@@ -19,16 +18,17 @@ from mislid.cli.options import (
     data_option,
     file_argument,
     format_option,
-    jobs_option,
     option,
     quiet_option,
+    runs_options,
     seed_option,
+    several,
 )
-from mislid.cli.output import as_table, figure_if_possible, print_rows
+from mislid.cli.output import as_table, figure_if_possible, print_facts, print_rows
 from mislid.errors import MissingDataError
 
 if TYPE_CHECKING:
-    from mislid.paper.demo import Demo
+    from mislid.model import Instance
     from mislid.paper.experiments import Case, Method
     from mislid.simulation.identify import Identification, Progress
 
@@ -46,7 +46,7 @@ def demo_command(output: str, seed: int) -> None:
     from mislid.io import new_place
 
     path = new_place(output, "--output", ".png")
-    from mislid.paper.demo import DELTA, M, draw_demo, run_demo
+    from mislid.paper.demo import DELTA, METHODS, M, draw_demo, run_demo
 
     demo = run_demo(_show_progress, seed)
     instance = demo.instance
@@ -54,9 +54,23 @@ def demo_command(output: str, seed: int) -> None:
         f"Which {M} of {instance.K} compounds are most potent, at error rate {DELTA:g}? "
         f"{instance.d - 1} descriptors predict\npotency linearly, to within "
         f"{instance.model.misspecification:g}; an assay has a standard deviation of "
-        f"{instance.noise[0]:g}.\n\n{_answer(demo)}\n\n{_comparison(demo)}\n"
-        f"One run each; --seed {seed + 1} gives others."
+        f"{instance.noise[0]:g}.\n"
     )
+    _print_answer(instance, demo.found["mislid"], DELTA)
+    rows = []
+    for name, found in demo.found.items():
+        method = METHODS[name]
+        rule = "own test" if method.stopping == "heuristic" else method.stopping
+        answer = _outcome(instance, found)
+        rows.append((name, f"{found.samples:,}", method.descriptors, rule, answer))
+    for name, time in (("mislid", demo.time), ("LUCB", demo.time_without_features)):
+        least = f"{time.samples(DELTA):,.0f}"
+        descriptors = METHODS[name].descriptors
+        rows.append(("lower bound", least, descriptors, "any", "the least on average"))
+    click.echo()
+    heading = ("method", "measurements", "descriptors", "stopping", "answer")
+    print_rows("table", heading, rows, len(heading))
+    click.echo(f"One run each; --seed {seed + 1} gives others.")
     with figure_if_possible():
         from mislid.plotting import save
 
@@ -65,10 +79,7 @@ def demo_command(output: str, seed: int) -> None:
 
 
 def _show_progress(name: str, progress: Progress) -> None:
-    share = progress.evidence
-    percent = " " * 4 if math.isnan(share) else f"{int(100 * min(share, 1.0)):3d}%"
-    line = f"{name:<8}  {percent} of the evidence  {progress.samples:>7,} measurements"
-    _repaint(line, is_last=progress.finished)
+    _repaint(f"{name:<8}  {progress.samples:>7,} measurements", is_last=progress.finished)
 
 
 def _repaint(line: str, *, is_last: bool) -> None:
@@ -79,74 +90,35 @@ def _repaint(line: str, *, is_last: bool) -> None:
         click.echo(line, err=True)
 
 
-def _names(demo: Demo, arms: tuple[int, ...]) -> str:
-    return ", ".join(str(demo.instance.label(arm)) for arm in arms)
-
-
-def _answer(demo: Demo) -> str:
-    from mislid.paper.demo import DELTA
-
-    found = demo.found["mislid"]
+def _print_answer(instance: Instance, found: Identification, delta: float) -> None:
+    lines = {"answer": _outcome(instance, found), "measurements": f"{found.samples:,}"}
     evidence = found.certificate
-    if found.answer is None or evidence is None or evidence.pair is None:
-        return f"No answer: {found.status} after {found.samples:,} measurements."
-    verdict = "right" if found.correct else "wrong"
-    proven = "proven" if evidence.proven else "not proven"
-    bound = f"wrong with probability at most {DELTA:g}, {proven} (rule {evidence.rule})"
-    lines = [
-        ("answer", f"{_names(demo, found.answer)} ({verdict})"),
-        ("guarantee", bound),
-        ("evidence", f"{evidence.statistic:.2f}, threshold {evidence.threshold:.2f}"),
-        ("hardest pair", _names(demo, evidence.pair).replace(", ", " against ")),
-        ("measurements", f"{found.samples:,}"),
-    ]
-    return as_table(lines, 2)
+    if evidence is not None and evidence.pair is not None:
+        challenger, incumbent = map(instance.label, evidence.pair)
+        proven = f"{'proven' if evidence.proven else 'not proven'} (rule {evidence.rule})"
+        lines |= {
+            "guarantee": f"wrong with probability at most {delta:g}, {proven}",
+            "evidence": f"{evidence.statistic:.2f}, threshold {evidence.threshold:.2f}",
+            "hardest pair": f"{challenger} against {incumbent}",
+        }
+    print_facts("table", lines)
 
 
-def _comparison(demo: Demo) -> str:
-    from mislid.paper.demo import DELTA, METHODS
-
-    rows = [("method", "measurements", "descriptors", "stopping", "answer")]
-    for name, found in demo.found.items():
-        method = METHODS[name]
-        rule = "own test" if method.stopping == "heuristic" else method.stopping
-        rows.append((name, f"{found.samples:,}", method.descriptors, rule, _outcome(demo, found)))
-    for name, time in (("mislid", demo.time), ("LUCB", demo.time_without_features)):
-        least = f"{time.samples(DELTA):,.0f}"
-        bound = ("lower bound", least, METHODS[name].descriptors, "any", "the least on average")
-        rows.append(bound)
-    return as_table(rows, len(rows[0]))
-
-
-def _outcome(demo: Demo, found: Identification) -> str:
+def _outcome(instance: Instance, found: Identification) -> str:
     if found.answer is None:
         return f"none, {found.status}"
-    if found.correct:
-        return _names(demo, found.answer)
-    best = demo.instance.top(len(found.answer))
-    missed = tuple(arm for arm in best if arm not in found.answer)
-    worst = ", the best" if best[0] in missed else ""
-    return f"{_names(demo, found.answer)}: wrong, without {_names(demo, missed)}{worst}"
+    names = ", ".join(str(instance.label(arm)) for arm in found.answer)
+    missed = [instance.label(arm) for arm in instance.top(1) if arm not in found.answer]
+    fault = f"wrong, without {missed[0]}, the best" if missed else "wrong"
+    return f"{names} ({'right' if found.correct else fault})"
 
 
 @click.command("reproduce")
 @click.argument("name", metavar="A|B|C|D|E|all", type=click.Choice([*EXPERIMENT_NAMES, "all"]))
-@option(
-    "--runs",
-    WHOLE,
-    "Runs of every method, except slow ones, which have a limit; by default as many as in the "
-    "paper, 500 for A to C and 100 for D and E.",
-)
-@seed_option
-@jobs_option
+@option("--runs", WHOLE, "Runs of every method; slow ones have a limit. By default the paper's.")
+@runs_options
 @data_option
-@option(
-    "--output",
-    FOLDER,
-    "Directory for runs, tables, figures and reports; the same call resumes an interrupted one.",
-    "mislid-reproduce",
-)
-@quiet_option
+@option("--output", FOLDER, "Directory; the same call goes on there.", "mislid-reproduce")
 def reproduce_command(name: str, output: str, quiet: bool, **options: Any) -> int:
     """Run an experiment of the paper again, or all, and print tables with the published numbers
     beside ours. OUTPUT/A, and so on, gets settings.json, runs.csv, report.md, figure.png and
@@ -218,23 +190,21 @@ def list_command(data: str | None) -> None:
 @option("--target", str, "Column of the rewards.", required=True)
 @option("--m", WHOLE, "How many of the best.", required=True)
 @option("--name", str, "Column of the candidates' names; by default name.")
-@option("--group", str, "A column that is no feature, such as dates.", (), "groups", multiple=True)
+@several("--group", "groups", "A column that is no feature, such as dates.")
 @option("--d", WHOLE, "Number of features to keep; by default all, without loss.")
 @option("--noise", POSITIVE, "Standard deviation of rewards.", 1.0)
 @seed_option
-@option("--output", FILE, "Where the instance goes, .npz or .csv; by default FILE.npz, here.")
+@option("--output", FILE, "The instance, .npz or .csv; by default FILE.npz, here.", "")
 @format_option()
 def represent_command(
     file: str,
-    target: str,
     m: int,
-    name: str | None,
-    groups: tuple[str, ...],
     d: int | None,
     noise: float,
     seed: int,
-    output: str | None,
+    output: str,
     form: str,
+    **columns: Any,
 ) -> None:
     """Learn a linear representation of the candidates in FILE.csv, print what each number of
     features costs, and save an instance for `mislid run`.
@@ -247,7 +217,7 @@ def represent_command(
     from mislid.paper.representation import Choice, learn, read_observations
 
     place = new_place(output or f"{Path(file).stem}.npz", "--output", ".npz", ".csv")
-    seen = read_observations(file, target=target, name=name, groups=groups)
+    seen = read_observations(file, **columns)
     as_top_m(m, len(seen.means))  # before the training
     arms: Any = {"candidates": seen.candidates, "means": seen.means, "names": seen.names}
     learned = learn(seen.X, seen.y, seed=seed, **arms)

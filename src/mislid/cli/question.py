@@ -1,4 +1,4 @@
-"""`mislid study create`, `add`, `retire`, `redeclare` and `accept`: the question of a study."""
+"""`mislid study create`, `delete`, `add`, `retire`, `redeclare` and `accept`: questions."""
 
 from __future__ import annotations
 
@@ -17,51 +17,40 @@ from mislid.cli.options import (
     examples,
     flag,
     format_option,
-    option,
-    question_options,
-    rule_options,
-    seed_option,
-)
-from mislid.cli.output import known, print_facts
-from mislid.cli.study import (
-    as_address,
+    misspecification_option,
+    on_storage,
     on_study,
     open_storage,
+    option,
+    question_options,
     reason_option,
-    record_change,
-    refuse_unknown_column,
+    rule_options,
+    seed_option,
+    several,
     storage_option,
 )
+from mislid.cli.output import print_facts, record_change
 from mislid.errors import FileFormatError, ProblemError
 
 if TYPE_CHECKING:
     from mislid.study import Study
+    from mislid.study.storage import Storage
 
 _NOISE_MODELS = ("unknown", "unknown-equal", "bernoulli")
 _SHOWN = ("m", "delta", "tolerance", "direction", "algorithm", "stopping", "seed", "budget")
+_DIRECTIONS = click.Choice(["maximize", "minimize"])
 
 table_options = all_of(
-    option(
-        "--candidates",
-        FILE,
-        ".csv or .xlsx with a label and features in every line, or the file of an instance.",
-        None,
-        "file",
-        required=True,
-    ),
-    option("--ignore", str, "A column that is no feature.", (), "ignored", multiple=True),
+    option("--candidates", FILE, "Their table, or an instance.", None, "file", required=True),
+    several("--ignore", "ignored", "A column that is no feature."),
     option(
         "--noise",
         str,
-        "Standard deviation of a measurement, the column that has one per candidate, unknown or "
-        "unknown-equal (the same for all) for Gaussian values, LOW:HIGH for values in a range, or "
-        "bernoulli for values 0 and 1; by default the standard deviations of the instance.",
+        "Standard deviation of a measurement, or a column with one per candidate; unknown or "
+        "unknown-equal (the same for all), if values are Gaussian; LOW:HIGH, the range of values; "
+        "or bernoulli, for 0 and 1. An instance has its own.",
     ),
-    option(
-        "--cost",
-        str,
-        "Column of the cost of a measurement: what proves most for its cost is measured.",
-    ),
+    option("--cost", str, "Column of what a measurement costs: less is spent in all."),
 )
 
 
@@ -75,38 +64,16 @@ table_options = all_of(
 @click.argument("name")
 @storage_option
 @table_options
-@click.option(
-    "--intercept/--no-intercept",
-    default=None,
-    help="Whether a column of ones is added to the features, for a common level; by default, "
-    "unless they contain one.",
-)
+@click.option("--intercept/--no-intercept", default=None, help="Add a common level (default).")
 @question_options()
-@option(
-    "--budget",
-    WHOLE,
-    "Largest number of measurements: what they can be expected to prove is printed.",
-)
-@option(
-    "--direction",
-    click.Choice(["maximize", "minimize"]),
-    "Whether large or small values are best.",
-    "maximize",
-)
+@option("--budget", WHOLE, "Largest number of measurements; prints what they may prove.")
+@option("--direction", _DIRECTIONS, "Whether large or small values are best.", "maximize")
 @rule_options()
 @seed_option
 @flag("--load-if-exists", "Continue a study of this name and these settings; refuse others.")
 @format_option()
 def create_command(
-    name: str,
-    storage: str | None,
-    file: str,
-    ignored: tuple[str, ...],
-    noise: str | None,
-    cost: str | None,
-    load_if_exists: bool,
-    form: str,
-    **settings: Any,
+    name: str, storage: str | Path, load_if_exists: bool, form: str, **settings: Any
 ) -> None:
     """Begin the study NAME: which m of the candidates in FILE are best?
 
@@ -115,10 +82,10 @@ def create_command(
     --misspecification is left out; with them, leaving it out means that it is not known. In the
     file of an instance, .npz or .csv with a column mean, the means are ignored.
     """
-    as_address(storage)
     from mislid.study import create_study
 
-    given, declared = _read_candidates(file, ignored, noise, cost)
+    table = {key: settings.pop(key) for key in ("file", "ignored", "noise", "cost")}
+    given, declared = _read_candidates(**table)
     settings |= given
     if settings["misspecification"] is None:
         settings["misspecification"] = declared
@@ -145,19 +112,16 @@ def _print_question(form: str, study: Study) -> None:
         "features": None if candidates.features is None else study.features_check().statement,
         "expected": None if settings.budget is None else study.budget_check().statement,
     }
-    shown = {"candidates": _sizes(study), "columns": None, "noise": settings.noise_words}
-    print_facts(form, facts, known(facts | shown))
-
-
-def _sizes(study: Study) -> str:
-    """How many candidates, with the first and last labels, so that a wrong column is seen."""
-    candidates = study.candidates
-    words = [visible(str(label)) for label in candidates.labels]
-    some = ", ".join(words if len(words) <= 4 else [*words[:2], "...", words[-1]])
+    # The first labels and the last show whether a wrong column was read.
+    labels = [visible(str(label)) for label in candidates.labels]
+    some = ", ".join(labels if len(labels) <= 4 else [*labels[:2], "...", labels[-1]])
     given = len(candidates.shown)
-    features = "a feature" if given == 1 else f"{given or 'no'} features"
     d = 0 if candidates.features is None else candidates.features.shape[1]
-    return f"{candidates.K} ({some}), with {features}{' and a common level' if d > given else ''}"
+    features = "a feature" if given == 1 else f"{given or 'no'} features"
+    level = " and a common level" if d > given else ""
+    sizes = f"{candidates.K} ({some}), with {features}{level}"
+    shown = {"candidates": sizes, "columns": None, "noise": settings.noise_words}
+    print_facts(form, facts, (facts | shown).items())
 
 
 def _read_candidates(
@@ -174,9 +138,8 @@ def _read_candidates(
         found = table.noise if noise is None else _declared_noise(noise, file, [])
         arms = {"candidates": table.features, "names": table.names, "noise": found}
         return arms, table.misspecification
-    for name, column in [*(("--ignore", one) for one in ignored), ("--cost", cost)]:
-        if column is not None:
-            refuse_unknown_column(sheet, name, column)
+    for column in ignored:
+        sheet.column(column)
     naming, *others = sheet.headings
     columns = [one for one in others if one not in {*ignored, cost, noise}]
     if "noise" in columns:
@@ -205,11 +168,25 @@ def _declared_noise(text: str, path: str, headings: Sequence[str]) -> Any:
     found = as_noise(text)
     if isinstance(found, str) and found not in _NOISE_MODELS:
         raise ProblemError(
-            f"--noise must be a number, LOW:HIGH, or one of the words and columns of {path!r}, "
-            f"{', '.join([*_NOISE_MODELS, *map(repr, headings)])}; got {text!r}"
-            f"{did_you_mean(text, [*_NOISE_MODELS, *headings])}"
+            f"--noise must be a number, LOW:HIGH, {', '.join(_NOISE_MODELS)} or a column of "
+            f"{path!r}; got {text!r}{did_you_mean(text, [*_NOISE_MODELS, *headings])}"
         )
     return found
+
+
+@on_storage("delete", "mislid study delete rehearsal --yes")
+@click.argument("name")
+@flag("--yes", "Do not ask.")
+def delete_command(storage: Storage, name: str, yes: bool, form: str) -> None:
+    """Delete study NAME and its log, for good."""
+    from mislid.study import delete_study
+
+    size = len(storage.read(storage.find(name)))
+    if not yes:
+        asked = f"Delete study {name!r} for good? Events in its log: {size}"
+        click.confirm(asked, abort=True, err=True)
+    delete_study(study_name=name, storage=storage)
+    print_facts(form, {"deleted": name, "events": size})
 
 
 @on_study("add", "mislid study add potency --candidates plate2.csv --reason 'second delivery'")
@@ -235,7 +212,7 @@ def retire_command(study: Study, candidate: str, form: str, **options: Any) -> N
 
 
 @on_study("redeclare", "mislid study redeclare potency --noise 0.5 --reason 'new estimate'")
-@option("--misspecification", click.FloatRange(0), "Largest deviation from linearity.")
+@misspecification_option
 @option("--noise", float, "Standard deviation of a measurement.")
 @reason_option
 def redeclare_command(study: Study, form: str, **given: Any) -> None:
@@ -247,16 +224,13 @@ def redeclare_command(study: Study, form: str, **given: Any) -> None:
 
 
 @on_study("accept", "mislid study accept potency --misspecification 0.3")
-@option(
-    "--misspecification",
-    click.FloatRange(0),
-    "Up to which the answer is wanted; by default as far as it is proved.",
-)
+@misspecification_option
 @reason_option
-def accept_command(study: Study, misspecification: float | None, form: str, **reason: Any) -> None:
-    """Take the present answer of study NAME, proved for every misspecification up to some value.
+def accept_command(study: Study, form: str, **given: Any) -> None:
+    """Take the present answer of study NAME, proved for every misspecification up to the one that
+    is given, or as far as possible.
 
     All that `mislid study what-if` says of misspecifications holds at once, so one may look first,
     as often as one likes.
     """
-    record_change(form, study, lambda: study.accept(misspecification, **reason))
+    record_change(form, study, lambda: study.accept(**given))

@@ -16,14 +16,12 @@ from mislid.cli.options import (
     as_noise,
     file_argument,
     format_option,
-    jobs_option,
     option,
     question_options,
-    quiet_option,
     rule_options,
-    seed_option,
+    runs_options,
 )
-from mislid.cli.output import as_table, figure_if_possible, known, print_facts, print_rows
+from mislid.cli.output import as_table, figure_if_possible, print_facts, print_rows
 from mislid.stopping.rules import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
 
 instance_options = all_of(
@@ -39,42 +37,27 @@ instance_options = all_of(
 @rule_options(*PUBLISHED_RULES)
 @option(
     "--assume-noise",
-    str,
-    "Noise that the rules assume instead: a standard deviation, unknown, unknown-equal (both "
-    "Gaussian), LOW:HIGH, bounded (from 0 to 1) or bernoulli (0 or 1); rewards of the latter three "
-    "are drawn in this range.",
+    as_noise,
+    "What the rules assume instead: a standard deviation, unknown, unknown-equal, LOW:HIGH, "
+    "bounded (from 0 to 1) or bernoulli; rewards of the latter three are drawn in this range.",
+    metavar="NOISE",
 )
 @option("--runs", WHOLE, "Number of runs.", 100)
 @option("--max-samples", WHOLE, "End a run after so many measurements.")
-@seed_option
-@jobs_option
-@option(
-    "--output",
-    FOLDER,
-    "Directory for settings.json, runs.csv and figure.png; the same call resumes an interrupted "
-    "one.",
-)
-@quiet_option
+@runs_options
+@option("--output", FOLDER, "Directory for all rows and a figure; the same call goes on there.")
 def run_command(
-    file: str,
-    m: int,
-    misspecification: float | None,
-    noise: float | None,
-    assume_noise: str | None,
-    form: str,
-    jobs: int,
-    output: str | None,
-    quiet: bool,
-    **options: Any,
+    file: str, m: int, form: str, jobs: int, output: str | None, quiet: bool, **options: Any
 ) -> None:
     """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
-    print how many measurements that took and how often the answer was wrong.
+    print how many measurements that took and how often the answer was wrong. FILE may declare the
+    misspecification and the noise.
     """
     from mislid.model import load_instance
     from mislid.simulation.replicate import replicate_rows, replicate_settings, summarise
 
-    instance = load_instance(file, misspecification, noise=noise)
-    options["assume_noise"] = None if assume_noise is None else as_noise(assume_noise)
+    truth = {name: options.pop(name) for name in ("misspecification", "noise")}
+    instance = load_instance(file, **truth)
     settings = replicate_settings(instance, m, **options)
     means = sorted(instance.means.tolist(), reverse=True)
     if means[m - 1] == means[m] and not (options["tolerance"] or options["max_samples"]):
@@ -94,31 +77,25 @@ def run_command(
         return
     summary = asdict(summarise(rows))
     facts = {name: summary[name] for name in ("runs", "mean_samples", "std_samples", "error_rate")}
-    for name in ("samples", "correct", "status"):
-        facts[name] = [getattr(row, name) for row in rows]
+    facts |= {key: [getattr(row, key) for row in rows] for key in ("samples", "correct", "status")}
     rule = STOPPING_RULES.get(options["stopping"])
     caveat = "" if rule is not None and rule.guaranteed else f", {NO_GUARANTEE}"
-    given = {
+    lines = {
         "arms, dimension": f"{instance.K}, {instance.d}",
         "misspecification": instance.model.misspecification,
         "algorithm": options["algorithm"],
         "stopping": f"{options['stopping']}, error rate {options['delta']:g}{caveat}",
         "assumed_noise": options["assume_noise"],
         "tolerance": options["tolerance"] or None,
+        **summary,
     }
-    print_facts(form, facts | {"settings": settings}, known(given | summary))
+    print_facts(form, facts | {"settings": settings}, lines.items())
 
 
 @click.command("bound")
 @instance_options
 def bound_command(
-    file: str,
-    m: int,
-    misspecification: float | None,
-    noise: float | None,
-    delta: float,
-    tolerance: float,
-    form: str,
+    file: str, m: int, delta: float, tolerance: float, form: str, **truth: float | None
 ) -> None:
     """Print the characteristic time of FILE (.npz or .csv), the optimal allocation of measurements,
     and the number of measurements that any method with error rate delta needs on average.
@@ -126,7 +103,7 @@ def bound_command(
     from mislid.geometry.time import characteristic_time
     from mislid.model import load_instance
 
-    instance = load_instance(file, misspecification, noise=noise)
+    instance = load_instance(file, **truth)
     time = characteristic_time(
         instance.model, instance.means, m, noise=instance.noise, tolerance=tolerance
     )
@@ -139,9 +116,8 @@ def bound_command(
     }
     if time.note:
         facts["note"] = time.note
-    print_facts(form, facts, known({**facts, "allocation": None}))
+    print_facts(form, facts, {**facts, "allocation": None}.items())
     if form == "table":
-        shares = enumerate(facts["allocation"])
-        order = sorted(shares, key=lambda arm_and_share: -arm_and_share[1])
-        table = [(f"arm {instance.label(arm)}", f"{share:7.2%}") for arm, share in order]
-        click.echo(f"\noptimal allocation\n{as_table(table, 2)}")
+        order = (-time.allocation).argsort(kind="stable")
+        rows = [(f"arm {instance.label(arm)}", f"{time.allocation[arm]:7.2%}") for arm in order]
+        click.echo(f"\noptimal allocation\n{as_table(rows, 2)}")

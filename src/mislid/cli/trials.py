@@ -12,38 +12,39 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mislid._formatting import in_ranges, moment
-from mislid.cli.options import FILE, WHOLE, file_argument, flag, option
-from mislid.cli.output import as_csv, counted, listed, print_rows
-from mislid.cli.study import (
+from mislid.cli.options import (
+    FILE,
+    WHOLE,
+    Signed,
+    file_argument,
+    flag,
     on_study,
-    print_change,
+    option,
     reason_option,
-    record_change,
-    refuse_unknown_column,
     trial_number,
 )
+from mislid.cli.output import as_csv, print_change, print_rows, record_change, shown
 from mislid.errors import ConflictingTellError, FileFormatError, MislidError, ProblemError
 
 if TYPE_CHECKING:
     from mislid.study import Study, Trial
     from mislid.study.state import StudyState
 
-# Features that a table shows.
-_FEATURES = 6
+# Columns of a table: trial, arm and features.
+_COLUMNS = 8
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_OWN = ("trial", "arm", "value", "state", "study", "worker", "until")
-TOLD, FAILED, UNCHANGED, CONFLICT = "told", "failed", "unchanged", "conflict"
+# Headings of sheets and tables that a feature must not have.
+_TAKEN = ("trial", "arm", "value", "state", "study", "worker", "until")
 _NOTES = {
+    "used up": "the budget is used up; `mislid study result --now` says what to report",
     "decided": "the study has decided; more is not needed",
     "contradicted": "the data contradict what was declared, and nothing is proven; `mislid study "
     "status` says what to do",
 }
 
 
-def _seconds(_: Any, __: Any, text: str | None) -> float | None:
+def _seconds(text: str) -> float:
     """Seconds, or a number with a unit."""
-    if text is None:
-        return None
     found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
     if not found or int(found[1]) == 0:
         raise click.BadParameter(f"{text!r} is no time such as 90, 30m, 1h or 2d")
@@ -57,25 +58,14 @@ def _seconds(_: Any, __: Any, text: str | None) -> float | None:
 )
 @option("-n", WHOLE, "Number of trials.", 1)
 @option("--worker", str, "Who asks; asking again gives its open trials back.")
-@option(
-    "--lease",
-    str,
-    "When others may be asked again, such as 3600, 30m, 1h or 2d; by default never.",
-    callback=_seconds,
-)
+@option("--lease", _seconds, "When others may be asked: 90, 30m, 1h or 2d.", metavar="TIME")
 @option("--max-candidates", WHOLE, "Different candidates in the batch.")
 @option("--max-per-candidate", WHOLE, "Trials of one candidate in the batch.")
 @option("--replicates", WHOLE, "Trials of each chosen candidate; -n counts trials.", 1)
 @option("--csv", FILE, "Write a sheet to fill in, .csv or .xlsx.", None, "sheet")
 @flag("--pending", "Hand out nothing new: all open trials, or those of --worker.")
 def ask_command(
-    study: Study,
-    n: int,
-    worker: str | None,
-    sheet: str | None,
-    pending: bool,
-    form: str,
-    **rest: Any,
+    study: Study, n: int, worker: str | None, sheet: str | None, form: str, **rest: Any
 ) -> None:
     """Print what to measure next in study NAME, and write it to a sheet for the lab.
 
@@ -83,45 +73,50 @@ def ask_command(
     its column `value`, or `fail` in its column `state`, and give it to `mislid study tell`.
     """
     place = None if sheet is None else _new_sheet(sheet)  # before trials are handed out
-    if pending:
+    if rest.pop("pending"):
         trials = [trial for trial in study.pending if worker in (None, trial.worker)]
     else:
         trials = study.ask(n, worker=worker, **rest)
+    heading, rows = _with_features(study, trials)
+    blank = [*heading, "value", "state", "study"]
+    lines = [[*row, None, None, study.study_name] for row in rows]
     if place is not None:
-        _write(place, study, trials, worker)
+        try:
+            _write(place, blank, lines)
+        except OSError as problem:
+            own = f" --worker {shlex.quote(worker)}" if worker else ""
+            problem.add_note(
+                f"trials {shown(in_ranges(trial.id for trial in trials))} were handed out: get "
+                f"them again with `mislid study ask {shlex.quote(study.study_name)} --pending{own} "
+                "--csv FILE`"
+            )
+            raise
     if form == "csv":
-        print_rows(form, *_sheet(study, trials))
+        print_rows(form, blank, lines)
     else:
-        heading, rows = _features(study, trials, _FEATURES if form == "table" else None)
-        for trial, row in zip(trials, rows, strict=True):
-            row += [trial.worker, None if trial.expires is None else moment(trial.expires)]
-        print_rows(form, [*heading, "worker", "until"], rows, len(heading) + 2)
+        most = _COLUMNS if form == "table" else None
+        cells = [
+            [*row[:most], trial.worker, None if trial.expires is None else moment(trial.expires)]
+            for trial, row in zip(trials, rows, strict=True)
+        ]
+        print_rows(form, [*heading[:most], "worker", "until"], cells, len(heading) + 2)
     if sheet is not None:
-        click.echo(f"{counted(len(trials), 'trial')} in {sheet}.", err=True)
-    used_up = "the budget is used up; `mislid study result --now` says what to report"
-    note = _NOTES.get(study.status, used_up if study.budget_left == 0 else None)
-    if note is not None:
-        click.echo(f"Note: {note}.", err=True)
+        click.echo(f"Trials in {sheet}: {len(trials)}.", err=True)
+    is_used_up = study.status == "running" and study.budget_left == 0
+    standing = "used up" if is_used_up else study.status
+    if standing in _NOTES:
+        click.echo(f"Note: {_NOTES[standing]}.", err=True)
 
 
-def _features(
-    study: Study, trials: Sequence[Trial], most: int | None = None
-) -> tuple[list[str], list[list[Any]]]:
-    """Headings and rows of trials: trial, arm and at most so many features."""
-    shown = dict([*study.candidates.shown.items()][:most])
-    names = (f"feature {name}" if name in _OWN else name for name in shown)
+def _with_features(study: Study, trials: Sequence[Trial]) -> tuple[list[str], list[list[Any]]]:
+    """Headings and rows: trial, arm and features."""
+    shown = study.candidates.shown
+    names = (f"feature {name}" if name in _TAKEN else name for name in shown)
     rows = []
     for trial in trials:
         features = [] if trial.features is None else trial.features[[*shown.values()]].tolist()
         rows.append([trial.id, trial.arm, *features])
     return ["trial", "arm", *names], rows
-
-
-def _sheet(study: Study, trials: Sequence[Trial]) -> tuple[list[str], list[list[Any]]]:
-    """Headings and rows of a sheet: features of trials, and columns to be filled in."""
-    heading, rows = _features(study, trials)
-    more = [None, None, study.study_name]
-    return [*heading, "value", "state", "study"], [[*row, *more] for row in rows]
 
 
 def _new_sheet(sheet: str) -> Path:
@@ -136,22 +131,13 @@ def _new_sheet(sheet: str) -> Path:
     return place
 
 
-def _write(place: Path, study: Study, trials: list[Trial], worker: str | None) -> None:
+def _write(place: Path, heading: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     from mislid.io import workbook_bytes, write_whole
 
-    heading, rows = _sheet(study, trials)
-    try:
-        is_workbook = place.suffix.lower() == ".xlsx"
-        text = "" if is_workbook else f"{as_csv(heading, rows)}\n"
-        write_whole(place, workbook_bytes(heading, rows) if is_workbook else text.encode())
-    except OSError as problem:
-        handed = ", ".join(f"{trial.id} ({trial.arm})" for trial in trials)
-        again = f" --worker {shlex.quote(worker)}" if worker else ""
-        raise MislidError(
-            f"the sheet {str(place)!r} could not be written ({problem.strerror}), but these "
-            f"trials were handed out: {handed}; get them again with `mislid study ask "
-            f"{shlex.quote(study.study_name)} --pending{again} --csv FILE`"
-        ) from None
+    if place.suffix.lower() == ".xlsx":
+        write_whole(place, workbook_bytes(heading, rows))
+    else:
+        write_whole(place, as_csv(heading, rows).encode())
 
 
 @on_study(
@@ -159,7 +145,7 @@ def _write(place: Path, study: Study, trials: list[Trial], worker: str | None) -
     "mislid study tell potency 3 0.71",
     "mislid study tell potency 4 --fail",
     "mislid study tell potency --csv plate.csv",
-    signed=True,
+    kind=Signed,
 )
 @click.argument("trial", required=False)
 @click.argument("value", required=False, type=float)
@@ -174,11 +160,11 @@ def tell_command(
     another value than before, the first one stays, which is an error (exit status 1). A sheet with
     anything wrong in it is refused before any of it is told.
     """
-    from mislid.study.state import StudyState
+    from mislid.study.state import COMPLETE, FAIL, StudyState
 
-    if sheet is not None and (trial is not None or fail):
-        raise click.UsageError("--csv goes without TRIAL, VALUE and --fail")
-    if sheet is None and (trial is None or (value is None) != fail):
+    is_one = trial is not None and (value is None) == fail
+    is_none = trial is None and not fail
+    if not (is_one if sheet is None else is_none):
         raise click.UsageError("give TRIAL and VALUE, TRIAL and --fail, or --csv FILE")
     state = StudyState()
     for event in study.events():
@@ -186,36 +172,28 @@ def tell_command(
     if sheet is not None:
         told, empty = _read_filled(sheet, study, state)
     else:
-        told, empty = {trial_number(trial or ""): (0, value)}, list[int]()
-    outcomes: dict[str, list[int]] = {TOLD: [], FAILED: [], UNCHANGED: [], CONFLICT: []}
+        told, empty = {trial_number(trial or ""): (0, value)}, []
+    outcomes: dict[str, list[int]] = {"told": [], "failed": [], "unchanged": [], "conflict": []}
     conflicts = []
     for number, (line, found) in told.items():
-        outcome, conflict = _tell(study, state, number, found)
+        given = (FAIL if found is None else COMPLETE, found)
+        before = (state.trial(number).state, state.trial(number).value)
+        outcome = "unchanged" if before == given else "failed" if found is None else "told"
+        try:
+            study.tell(number, found, given[0])
+        except ConflictingTellError as problem:
+            outcome = "conflict"
+            conflicts.append(f"line {line}: {problem}" if line else str(problem))
         outcomes[outcome].append(number)
-        if conflict:
-            conflicts.append(f"line {line}: {conflict}" if line else conflict)
     outcomes["empty"] = empty
-    lines = [
-        (outcome, f"{len(trials)}  (trials {listed(in_ranges(trials))})")
+    lines = {
+        outcome: f"{len(trials)}  (trials {shown(in_ranges(trials))})"
         for outcome, trials in outcomes.items()
         if trials
-    ]
+    }
     print_change(form, study, outcomes, lines)
     if conflicts:
         raise MislidError(f"conflicts: {'; '.join(conflicts)}")
-
-
-def _tell(study: Study, state: StudyState, number: int, value: float | None) -> tuple[str, str]:
-    """Tell what a trial gave, None if it failed: the outcome, and what the value contradicts."""
-    kind = "fail" if value is None else "complete"
-    before = state.trial(number)
-    try:
-        study.tell(number, value, kind)
-    except ConflictingTellError as problem:
-        return CONFLICT, str(problem)
-    if (before.state, before.value) == (kind, value):
-        return UNCHANGED, ""
-    return FAILED if value is None else TOLD, ""
 
 
 def _read_filled(
@@ -225,19 +203,15 @@ def _read_filled(
     from mislid.io import read_sheet
 
     table = read_sheet(path, "trial")
-    refuse_unknown_column(table, "the trials' column", "trial")
-    refuse_unknown_column(table, "the values' column", "value")
+    table.column("trial")
     told, empty = dict[int, tuple[int, float | None]](), list[int]()
-    places = {name: table.headings.index(name) for name in _OWN if table.has(name)}
     for (line, cells), value in zip(table.rows, table.decimals("value"), strict=True):
-        row = {name: cells[place] for name, place in places.items()}
+        row = dict(zip(table.headings, cells, strict=False))
         try:
-            number = _trial_of(row, study, state)
-            failed = _has_failed(row, value, study)
-            if value is None and not failed:
+            number, found, failed = _read_line(row, value, study, state)
+            if found is None and not failed:
                 empty.append(number)
                 continue
-            found = None if failed else float(value or 0.0)
             first, before = told.setdefault(number, (line, found))
             if before != found:
                 raise ProblemError(f"trial {number} is told something else in line {first}")
@@ -246,33 +220,29 @@ def _read_filled(
     return told, [number for number in empty if number not in told]
 
 
-def _trial_of(row: Mapping[str, str], study: Study, state: StudyState) -> int:
-    """The trial of a line, which must be one of this study and of the arm that it names."""
-    name = row.get("study")
-    if name and name != study.study_name.strip():
+def _read_line(
+    row: Mapping[str, str], value: float | str | None, study: Study, state: StudyState
+) -> tuple[int, float | None, bool]:
+    """The trial of a line, its value, and whether it failed; refuses what cannot be."""
+    from mislid.study.measurements import refuse_excluded
+
+    name, arm, outcome = (row.get(heading, "") for heading in ("study", "arm", "state"))
+    if name not in ("", study.study_name.strip()):
         raise ProblemError(f"it is of study {name!r}, not {study.study_name!r}")
     number = trial_number(row["trial"])
     label = str(study.register.labels[state.trial(number).arm])
-    arm = row.get("arm")
-    if arm and arm != label.strip():
+    if arm not in ("", label.strip()):
         raise ProblemError(f"trial {number} is of arm {label!r}; got {arm!r}")
-    return number
-
-
-def _has_failed(row: Mapping[str, str], value: float | str | None, study: Study) -> bool:
-    """Whether a line says that the trial failed; refuses values that cannot be."""
-    from mislid.study.measurements import refuse_excluded
-
-    outcome = row.get("state", "").casefold()
-    if outcome not in ("", "complete", "ok", "fail", "failed"):
+    if outcome.casefold() not in ("", "complete", "ok", "fail", "failed"):
         raise ProblemError(f"state must be empty, complete or fail; got {outcome!r}")
+    failed = outcome.casefold().startswith("fail")
     if isinstance(value, str):
         raise ProblemError(value)
     if value is not None:
         refuse_excluded([value], study.settings)
-        if outcome.startswith("fail"):
+        if failed:
             raise ProblemError(f"a trial that failed has no value; got {value!r}")
-    return outcome.startswith("fail")
+    return number, value, failed
 
 
 @on_study(
@@ -293,8 +263,6 @@ def import_command(
     from mislid.io import read_sheet
 
     table = read_sheet(file, "measurement")
-    refuse_unknown_column(table, "--arm-column", arm_column)
-    refuse_unknown_column(table, "--value-column", value_column)
     labels = map(study.candidates.called, table.texts(arm_column))
     pairs = list(zip(labels, table.numbers(value_column).tolist(), strict=True))
     before = len(study.observation_rows())
@@ -305,22 +273,18 @@ def import_command(
         problem.add_note(f"observation 0 is in line {table.line(0)} of {file!r}")
         raise
     imported = len(study.observation_rows()) - before
-    again = "" if imported else "  (they were imported before; another --key counts them again)"
-    print_change(form, study, {"imported": imported}, [("imported", f"{imported}{again}")])
+    again = "" if imported else ": known already; another --key counts them again"
+    print_change(form, study, {"imported": imported}, {"imported": f"{imported}{again}"})
 
 
-row_option = option(
-    "--row",
-    click.IntRange(0),
-    "Instead of a trial: the row of a measurement that was imported, as `export` shows it.",
-)
+row_option = option("--row", click.IntRange(0), "Instead of a trial: a row that `export` shows.")
 
 
 @on_study(
     "correct",
     "mislid study correct potency 3 0.91 --reason 'decimal point forgotten'",
     "mislid study correct potency --row 17 0.44",
-    signed=True,
+    kind=Signed,
 )
 @click.argument("words", nargs=-1, metavar="[TRIAL] VALUE")
 @row_option

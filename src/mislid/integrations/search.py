@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 IN_SPAN = 1e-9
 # Settings that follow from the search.
 SAID_BY_SEARCH = ("candidates", "names", "columns", "direction", "intercept")
-
-
-class Searched(Protocol):
-    """A trial of a search: the values of parameters, and the ranges they come from."""
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """Values by the names of parameters."""
-
-    @property
-    def distributions(self) -> Mapping[str, Any]:
-        """Ranges by the names of parameters."""
 
 
 def from_optuna(
@@ -116,8 +104,8 @@ def from_optuna(
     K = len(chosen)
     if K < 2:
         raise ProblemError(
-            "study must have at least 2 completed trials with different parameters; got one of "
-            f"Optuna with {K}"
+            "study must have at least 2 completed trials with different parameters that are "
+            f"feasible and have a finite value; got one of Optuna with {K}"
         )
     as_top_m(m, K)
     columns, features = as_features(chosen, trials, _as_params(params, chosen))
@@ -163,13 +151,7 @@ def _completed(search: optuna.Study) -> list[FrozenTrial]:
     """Trials that are done and feasible, and have a finite value."""
     trials = search.get_trials(deepcopy=False)
     done = [trial for trial in trials if trial.state.name == "COMPLETE"]
-    good = [trial for trial in done if _is_feasible(trial) and math.isfinite(_value(trial))]
-    if not good:
-        raise ProblemError(
-            "study must have completed trials that are feasible and have a finite value; got one "
-            f"of Optuna with {len(done)} completed trials of {len(trials)}, none of them such"
-        )
-    return good
+    return [trial for trial in done if _is_feasible(trial) and math.isfinite(_value(trial))]
 
 
 def _is_feasible(trial: FrozenTrial) -> bool:
@@ -210,7 +192,7 @@ def _as_params(params: Any, chosen: Sequence[FrozenTrial]) -> list[str]:
 
 
 def as_features(
-    chosen: Sequence[Searched], searched: Sequence[Searched], names: Sequence[str]
+    chosen: Sequence[FrozenTrial], searched: Sequence[FrozenTrial], names: Sequence[str]
 ) -> tuple[list[str], Matrix]:
     """Names of columns, and features (K, d) of the chosen trials among all that were searched.
 
@@ -230,10 +212,10 @@ def as_features(
 
 
 def _columns(
-    name: str, chosen: Sequence[Searched], searched: Sequence[Searched]
+    name: str, chosen: Sequence[FrozenTrial], searched: Sequence[FrozenTrial]
 ) -> list[tuple[str, Vector]]:
     """All columns of one parameter, with their names."""
-    ranges = [trial.distributions[name] for trial in searched if name in trial.params]
+    ranges: list[Any] = [trial.distributions[name] for trial in searched if name in trial.params]
     has = np.array([name in trial.params for trial in chosen], dtype=np.float64)
     if not all(hasattr(one, "low") and hasattr(one, "high") for one in ranges):
         # By their texts, because 1 and True are equal and None is no choice of those who lack it.

@@ -593,16 +593,12 @@ def read_observations(
     naming = "name" if name is None and sheet.has("name") else name
     apart = {target, *groups, *([] if naming is None else [naming])}
     columns = [heading for heading in sheet.headings if heading not in apart]
-    headings = ", ".join(map(repr, sheet.headings))
     for heading in sorted(apart):
-        if not sheet.has(heading):
-            raise ProblemError(
-                f"{sheet.path!r} must have a column {heading!r}; got the headings {headings}"
-            )
+        sheet.column(heading)
     if not columns:
         raise FileFormatError(
             f"{sheet.path!r} must have a feature column besides target, name and groups; "
-            f"got the headings {headings}"
+            f"got the headings {sheet.listed()}"
         )
     try:
         X = sheet.matrix(columns)

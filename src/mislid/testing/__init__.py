@@ -15,8 +15,7 @@ Examples
 ...         return RoundRobin()
 """
 
-from mislid.testing.cases import Suite
 from mislid.testing.rules import SamplingRuleSuite, StoppingRuleSuite
 from mislid.testing.storages import StorageSuite
 
-__all__ = ["SamplingRuleSuite", "StoppingRuleSuite", "StorageSuite", "Suite"]
+__all__ = ["SamplingRuleSuite", "StoppingRuleSuite", "StorageSuite"]

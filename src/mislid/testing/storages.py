@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from mislid.errors import CorruptStorageError, DuplicatedStudyError, UnknownStudyError
 from mislid.study.events import Entry
 from mislid.study.storage import Storage
-from mislid.testing.cases import Suite
 
 if TYPE_CHECKING:
     from threading import Barrier
@@ -50,7 +49,7 @@ def _write_blocks(opener: Callable[[], Storage], key: int, barrier: Barrier) -> 
                 log.append(_entries(known + 1, known + 2))
 
 
-class StorageSuite(Suite):
+class StorageSuite:
     """Tests of a storage; override `open_storage`, and `open_elsewhere` if processes can share it.
 
     A subclass that overrides `setup_method` or `teardown_method` has to call these here as well.
@@ -270,20 +269,3 @@ class StorageSuite(Suite):
         with ThreadPoolExecutor(5) as pool:
             created = sum(pool.map(create, range(5)))
         assert created == 1
-
-    def test_a_study_lives_in_it(self) -> None:
-        """From its creation, over two handles, to its answer."""
-        from mislid.study import create_study, list_studies, load_study
-
-        values = {"a": 0.2, "b": 0.9, "c": 0.4}
-        begun = create_study(
-            study_name="first", candidates=list(values), m=1, noise=0.1, storage=self._open()
-        )
-        trial = begun.ask()
-        begun.tell(trial, values[str(trial.arm)])
-        study = load_study(storage=self._open())
-        study.optimize(lambda trial: values[str(trial.arm)])
-        answer = study.result and study.result.answer
-        assert answer == ("b",)
-        (line,) = list_studies(storage=self._open())
-        assert line.observations == study.samples

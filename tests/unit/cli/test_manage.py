@@ -19,7 +19,7 @@ def test_deleting_takes_a_yes(created: Call, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("sys.stdin", io.StringIO("n\ny\n"))
     done = created("delete", "s")
     assert (done.status, done.out) == (1, "")
-    assert "Delete study 's' and its 1 event, for good?" in done.err
+    assert "Delete study 's' for good? Events in its log: 1" in done.err
     assert names(created) == ["s"]
     assert created("delete", "s").out == "deleted  s\nevents   1\n"
     assert names(created) == []

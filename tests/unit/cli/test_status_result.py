@@ -40,6 +40,7 @@ def test_the_exit_code_says_whether_it_has_decided(decided: Call, foreseen) -> N
 
 def test_a_study_without_an_answer_has_no_result(created: Call, opened) -> None:
     refused(created("result", "s"), 1, "has no answer yet, after 0 measurements.")
+    assert "proved for no misspecification" in created("what-if", "s").out
     opened().add_observations(list(POTENCY.items()))
     refused(
         created("result", "s"),
@@ -74,7 +75,8 @@ def test_later_data_that_disagree_are_reported(decided: Call, folder: Path) -> N
     assert done.status == 4
     assert "CONTRADICTED" in done.out
     status = " ".join(decided("status", "s").out.split())
-    assert "answer C33, no proof best now B07 forecast" in status
+    assert "guarantee no proof (the data contradict what was declared)" in status
+    assert "answer C33 best now B07 forecast" in status
     assert "forecast no forecast: the data contradict what was declared" in status
     assert "evidence" not in status
     found = json.loads(decided("result", "s", "--format", "json").out)
@@ -84,7 +86,7 @@ def test_later_data_that_disagree_are_reported(decided: Call, folder: Path) -> N
 def test_a_certificate_is_written_and_holds(decided: Call, folder: Path) -> None:
     done = decided("export", "s", "--certificate", "one.json")
     assert done == (0, "", "Certificate in one.json.\n")
-    refused(decided("export", "s", "--certificate", "no/c.json"), 1, "--certificate must name")
+    refused(decided("export", "s", "--certificate", "no/c.json"), 1, "path must name")
     done = decided("verify", "one.json")
     assert done.status == 0
     assert done.out.endswith("answer  C33\n")

@@ -36,7 +36,7 @@ def test_out_and_back(begun: Call, folder: Path, opened) -> None:
     assert opened().candidates.labels == ("007", "8", "C", "D")
     assert opened().candidates.columns == ("mass", "charge")
     done = begun("ask", "s", "-n", 3, "--csv", "plate.xlsx")
-    assert done.err == "3 trials in plate.xlsx.\n"
+    assert done.err == "Trials in plate.xlsx: 3.\n"
     sheet = rows_of(folder / "plate.xlsx")
     assert sheet[0] == ["trial", "arm", "mass", "charge", "value", "state", "study"]
     assert [row[1] for row in sheet[1:]] == [trial.arm for trial in opened().pending]

@@ -90,11 +90,11 @@ def test_features_that_fit_anything_are_left_out():
 @pytest.mark.parametrize(
     ("trials", "words"),
     [
-        ([at(0.1, 0.5, TrialState.PRUNED)] * 3, "0 completed trials of 3, none of them such"),
+        ([at(0.1, 0.5, TrialState.PRUNED)] * 3, "finite value; got one of Optuna with 0"),
         ([at(0.1, 0.5), at(0.2, 0.5)], "at least 2 completed trials with different parameters"),
         (
             [at(float("inf"), 0.5)] * 2,
-            "finite value; .* 2 completed trials of 2, none of",
+            "finite value; got one of Optuna with 0",
         ),
     ],
 )

@@ -101,11 +101,11 @@ def test_save_refuses_names_that_would_not_come_back(tmp_path, suffix, names):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"features": FEATURES, "means": MEANS[:2]}, "means in '.*' must have 3 entries"),
-        ({"features": [[1, np.nan], [0, 1]], "means": [0, 1]}, "features in '.*' must be finite"),
+        ({"features": FEATURES, "means": MEANS[:2]}, "means must have 3 entries"),
+        ({"features": [[1, np.nan], [0, 1]], "means": [0, 1]}, "features must be finite"),
         (
             {"features": FEATURES, "means": MEANS, "names": ["a", "b", "a"]},
-            "names in '.*' must be distinct; got 'a'",
+            "names must be distinct; got 'a'",
         ),
         (
             {"features": FEATURES, "means": MEANS, "names": np.array(["a", "b", 1], dtype=object)},
@@ -113,13 +113,15 @@ def test_save_refuses_names_that_would_not_come_back(tmp_path, suffix, names):
         ),
         (
             {"features": FEATURES, "means": MEANS, "misspecification": np.nan},
-            "misspecification in '.*' must be a number at least 0",
+            "misspecification must be a number at least 0",
         ),
     ],
 )
 def test_incomplete_npz(npz_file, arrays, message):
-    with pytest.raises(ProblemError, match=message):
-        load_instance(npz_file(**arrays))
+    path = npz_file(**arrays)
+    with pytest.raises(ProblemError, match=message) as caught:
+        load_instance(path, None if "misspecification" in arrays else 0)
+    assert str(path) in " ".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
 
 
 def test_damaged_npz_never_loads_as_something_else(tmp_path):
@@ -146,10 +148,10 @@ def test_damaged_npz_never_loads_as_something_else(tmp_path):
             "# note\n\nmean,x\n1,2\nnan,4\n",
             "line 5, column 'mean': .* got 'nan'",
         ),
-        ("mean,noise,x\n1,1,1\n3,0,4\n", "noise in '.*' must be above 0; got 0.0 at index 1"),
+        ("mean,noise,x\n1,1,1\n3,0,4\n", "noise must be above 0; got 0.0 at index 1"),
         ("mean,x\n1,2\n3\n", "must have 2 cells in every line, .*; got 1 in line 3"),
-        ("name,mean,x\na,1,2\na,3,4\n", "names in '.*' must be distinct; got 'a' for arm 0"),
-        ('name,mean,x\n"a,1,2\nb,3,4\n', "must be separated by commas; line 3 is not"),
+        ("name,mean,x\na,1,2\na,3,4\n", "names must be distinct; got 'a' for arm 0"),
+        ('name,mean,x\n"a,1,2\nb,3,4\n', "line 3, is not separated"),
         ("mean,x\n1,2\n3,\u00e9\n".encode("latin-1"), "must be UTF-8 text"),
     ],
 )

@@ -65,14 +65,6 @@ class BeyondTheLast(Coin):
         return view.question.K
 
 
-class Forgetful(Coin):
-    """Changes the data that it is given."""
-
-    def propose(self, view: View) -> int:
-        view.means[:] = 0.0
-        return super().propose(view)
-
-
 class GloballyRandom(Coin):
     def propose(self, view: View) -> int:
         return int(np.random.randint(view.question.K))  # noqa: NPY002
@@ -95,7 +87,6 @@ class Stubborn(Coin):
 
 BROKEN = {
     BeyondTheLast: "test_a_run_depends_on_its_seed_alone",
-    Forgetful: "test_a_proposal_changes_no_data",
     GloballyRandom: "test_a_run_depends_on_its_seed_alone",
     CountsItsCalls: "test_a_study_goes_on_elsewhere_with_the_same_choices",
     Stubborn: "test_permuted_arms_are_chosen_alike",

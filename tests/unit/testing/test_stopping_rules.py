@@ -127,31 +127,22 @@ class GloballyRandom(Unproven):
         return Verdict(False, statistic=float(np.random.random()))  # noqa: NPY002
 
 
-class Forgetful(Unproven):
-    def judge(self, view: View) -> Verdict:
-        view.counts[0] = 0
-        return Verdict(False)
-
-
 class BelowItsThreshold(Unproven):
     def judge(self, view: View) -> Verdict:
         return Verdict(view.samples > 1000, statistic=1.0, threshold=2.0)
 
 
-RARE = "test_wrong_answers_are_as_rare_as_promised"
 CHANCE = "test_leads_by_chance_decide_nothing"
 EQUAL = "test_equal_arms_are_decided_as_rarely_as_promised"
 BROKEN = [
     (AtOnce, "test_ties_are_not_decided"),
     (AtOnce, CHANCE),
-    (AtOnce, RARE),
+    (AtOnce, EQUAL),
     (GloballyRandom, "test_the_same_data_give_the_same_verdict"),
-    (Forgetful, "test_a_verdict_changes_no_data"),
     (Unproven, "test_clear_data_are_decided"),
     (BelowItsThreshold, "test_it_gives_verdicts"),
 ]
 UNSOUND = [
-    (Eager, RARE),
     (Eager, EQUAL),
     (Waits, CHANCE),
     (IgnoresDelta, CHANCE),
@@ -180,7 +171,7 @@ def test_false_promises_are_caught(rule: type, test: str) -> None:
     assert fails(suite_of(rule), test)
 
 
-@pytest.mark.parametrize("test", [RARE, CHANCE, EQUAL])
+@pytest.mark.parametrize("test", [CHANCE, EQUAL])
 def test_without_a_promise_errors_are_not_counted(test: str) -> None:
     class Modest(AtOnce):
         guaranteed = False

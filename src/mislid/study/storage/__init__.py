@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from mislid._formatting import shown, without_password
-from mislid.errors import MissingPackageError, ProblemError
+from mislid.errors import MissingPackageError, ProblemError, StorageError
 from mislid.study.events import Entry, Log, refuse_gap
 from mislid.study.storage.interface import (
     Collision,
@@ -62,9 +62,17 @@ def as_storage(storage: str | os.PathLike[str] | Storage | None) -> Storage:
     if isinstance(storage, Storage):
         return storage
     address = _as_address(storage)
+    from sqlalchemy.exc import ArgumentError
+
     from mislid.study.storage.sql import SQLStorage
 
-    return SQLStorage(address)
+    try:
+        return SQLStorage(address)
+    except (ArgumentError, TypeError, ValueError) as problem:
+        place = without_password(storage)
+        raise StorageError(
+            f"storage {place!r} cannot be opened: check the address ({problem})"
+        ) from None
 
 
 def _shown(address: Any) -> Any:

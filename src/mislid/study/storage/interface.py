@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, cast
 
-from mislid._formatting import shown
+from mislid._formatting import did_you_mean, shown
 from mislid.errors import DuplicatedStudyError, StorageError, UnknownStudyError
 from mislid.study.events import Entry, Log
 
@@ -197,6 +197,7 @@ class Storage(ABC):
             more = ", ..." if len(names) > 5 else ""
             raise UnknownStudyError(
                 f"study_name must be of a study in this storage, {known}{more}; got {shown(name)}"
+                f"{did_you_mean(name, names)}"
             )
         return names[name]
 
