@@ -9,7 +9,6 @@ than a minute on one core, the table of choices about half a minute.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +38,6 @@ def main() -> None:
         names=artists,
         epochs=arguments.epochs,
         seed=arguments.seed,
-        progress=lambda epoch, epochs, loss: print(f"{epoch}/{epochs} {loss:.4f}", file=sys.stderr),
     )
     print(f"R^2 {learned.r2_train:.3f} in training, {learned.r2_test:.3f} in test; user {user}")
     weigh(learned, arguments.m)
@@ -51,18 +49,17 @@ def weigh(learned: Representation, m: int) -> None:
     nothing = mislid.Model(learned.features, np.inf)
     time = mislid.characteristic_time(nothing, learned.means, m, rtol=1e-2)
     print(f"rank {learned.rank}; characteristic time without features {time.value:,.0f}")
-    print("order        d   error   least  condition  initial  whitened    time   least")
+    print("  d   error   least    time   least")
     for row in learned.trade_off(m):
         print(
-            f"{row.order:<10} {row.d:>3} {row.misspecification:>7.3f} "
-            f"{row.least_misspecification:>7.3f} {row.condition:>10.3g} {row.pulls:>8,} "
-            f"{row.white_pulls:>9,} {row.time:>7,.0f} {row.least_time:>7,.0f}"
+            f"{row.d:>3} {row.misspecification:>7.3f} {row.least_misspecification:>7.3f} "
+            f"{row.time:>7,.0f} {row.least_time:>7,.0f}"
         )
 
 
 def identify(learned: Representation, arguments: argparse.Namespace) -> None:
-    """Save the instance without loss, whitened, and find the user's m favourites."""
-    instance = learned.reduce(whiten=True).to_instance()
+    """Save the instance without loss, and find the user's m favourites."""
+    instance = learned.reduce().to_instance()
     instance.save(arguments.output)
     print(f"saved {arguments.output}, misspecification {instance.model.misspecification:.4f}")
     for run in range(arguments.runs):

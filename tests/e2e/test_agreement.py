@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mislid.paper.experiments import EXPERIMENTS, run_experiment
-from mislid.paper.experiments.runner import compare, published_statistics
+from mislid.paper.experiments import EXPERIMENTS
+from mislid.paper.reproduce import compare, published_statistics, run_experiment
 
 REPRODUCED = os.environ.get("MISLID_REPRODUCED")
 FEW = {"A": 40, "B": 20, "C": 20, "D": 6, "E": 4}

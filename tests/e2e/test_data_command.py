@@ -4,8 +4,7 @@ import pytest
 
 from helpers.web_server import Page, web_server
 from mislid.cli import main
-from mislid.paper.datasets import CATALOGUE
-from mislid.paper.datasets.files import DataFile, sha256
+from mislid.paper.datasets import CATALOGUE, DataFile, sha256
 
 CONTENT = b"rows\n" * 100_000
 
@@ -41,7 +40,7 @@ def test_paths_on_stdout_bars_licence_and_citation_on_stderr(served, data, capsy
 
 
 def test_problems_are_one_sentence_with_the_way_out(served, data, capsys, monkeypatch):
-    monkeypatch.setattr("mislid.paper.datasets.files.RETRIES", 0)
+    monkeypatch.setattr("mislid.paper.datasets.RETRIES", 0)
     del served.pages["/two"]
     assert main(["data", "fetch", "epilepsy", "--quiet"]) == 1
     said = capsys.readouterr()

@@ -280,7 +280,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
 INTERNAL = {("Engine", "advance"), ("Engine", "follow")}
 # Functions of subpackages that read files.
 READERS = {
-    "paper.representation": ("learn", "read_observations"),
+    "paper.representation": ("learn",),
     "paper.datasets": ("locate", "lastfm", "epilepsy", "data_directory"),
     "report": ("write_report",),
 }

@@ -10,8 +10,6 @@ PACKAGES = [
     "mislid",
     "mislid.algorithms",
     "mislid.engine",
-    "mislid.paper.datasets",
-    "mislid.paper.experiments",
     "mislid.paper.representation",
     "mislid.plotting",
     "mislid.report",

@@ -99,15 +99,10 @@ storage_option = option(
 )
 reason_option = option("--reason", str, "Why, for the log and the certificate.")
 seed_option = option("--seed", click.IntRange(0), "Seed of all random numbers.", 0)
-quiet_option = flag("--quiet", "Print nothing but results and errors.")
-runs_options = all_of(seed_option, option("--jobs", WHOLE, "Number of processes.", 1), quiet_option)
 misspecification_option = option(
     "--misspecification",
     click.FloatRange(0),
     "Largest deviation of the means from linearity; inf for no structure.",
-)
-data_option = option(
-    "--data", FOLDER, "Data directory; by default what MISLID_DATA names, else a cache directory."
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mislid.errors import FileFormatError
 from mislid.model import load_instance
-from mislid.paper.datasets.files import CATALOGUE, instance_file, sha256
+from mislid.paper.datasets import CATALOGUE, instance_file, sha256
 
 
 class AsMatrix(np.ndarray):

@@ -7,9 +7,16 @@ import pytest
 
 from helpers.web_server import Page
 from mislid.errors import MissingDataError
-from mislid.paper.datasets import CATALOGUE, fetch, locate
-from mislid.paper.datasets import files as subject
-from mislid.paper.datasets.files import Collection, DataFile, archive_member, sha256
+from mislid.paper import datasets as subject
+from mislid.paper.datasets import (
+    CATALOGUE,
+    Collection,
+    DataFile,
+    archive_member,
+    fetch,
+    locate,
+    sha256,
+)
 
 # requests leaves connections that broke to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -30,7 +37,7 @@ def zipped(**files):
 def lastfm(site, monkeypatch):
     """The collection, served from this machine with other contents."""
     file = DataFile(PLACE, sha256(LISTENINGS), site.url(ARCHIVE), make=archive_member)
-    collection = Collection("lastfm", "counts", "a licence", "someone", (file,))
+    collection = Collection("counts", "a licence", "someone", (file,))
     monkeypatch.setitem(CATALOGUE, "lastfm", collection)
     monkeypatch.setattr(subject, "RETRIES", 0)
     archive = zipped(**{"readme.txt": b"hello", "user_artists.dat": LISTENINGS})
@@ -90,7 +97,7 @@ def test_a_download_with_another_checksum_is_not_opened(site, tmp_path, monkeypa
     monkeypatch.setattr(subject, "RETRIES", 0)
     checksums = sha256(b"made"), sha256(b"other")
     file = DataFile("instances/D.npz", checksums[0], site.url("/p"), checksums[1], looked_at)
-    monkeypatch.setitem(CATALOGUE, "instances", Collection("instances", "", "", "", (file,)))
+    monkeypatch.setitem(CATALOGUE, "instances", Collection("", "", "", (file,)))
     site.pages["/p"] = Page(b"cos\nsystem\n(S'true'\ntR.")
     with pytest.raises(MissingDataError, match="hash"):
         fetch("instances", tmp_path)

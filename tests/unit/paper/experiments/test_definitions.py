@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from mislid.model import load_instance
-from mislid.paper.experiments import EXPERIMENTS
-from mislid.paper.experiments.definitions import GUARANTEED, HEURISTIC, Recipe
-from mislid.paper.experiments.runner import published_statistics
+from mislid.paper.experiments import EXPERIMENTS, GUARANTEED, HEURISTIC, Recipe
+from mislid.paper.reproduce import published_statistics
 
 CASES = [case for experiment in EXPERIMENTS.values() for case in experiment.cases]
 

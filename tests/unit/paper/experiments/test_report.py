@@ -10,11 +10,10 @@ import pytest
 mpl.use("Agg")
 
 from mislid import Instance, Model
-from mislid.paper.experiments import Case, Experiment, Method, Result
-from mislid.paper.experiments.definitions import GUARANTEED
-from mislid.paper.experiments.report import report_text, table_text
-from mislid.paper.experiments.runner import Outcome
-from mislid.simulation.replicate import Row, replicate_settings
+from mislid.paper.experiments import GUARANTEED, Case, Experiment, Method
+from mislid.paper.report import report_text, table_text
+from mislid.paper.reproduce import Outcome, Result
+from mislid.simulation.replicate import Row
 
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.1, 0.5, 0.9])
 # Their published means are 577, 25,804 and 890.
@@ -37,16 +36,7 @@ def rows(mean, wrong=0, answered=True):
 def made_up(tmp_path, runs, exact=True):
     case = Case("A_eps0", "A_eps0", 1, 0.1, tuple(runs))
     experiment = Experiment("A", "Made up", 40, (case,), notes="Read this.")
-    outcomes = [
-        Outcome(
-            case,
-            method,
-            INSTANCE,
-            found,
-            replicate_settings(INSTANCE, 1, runs=40, seed=7, delta=0.05),
-        )
-        for method, found in runs.items()
-    ]
+    outcomes = [Outcome(case, method, INSTANCE, found) for method, found in runs.items()]
     return Result(experiment, tmp_path, 7, exact, outcomes)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mislid.paper.experiments.runner import (
+from mislid.paper.reproduce import (
     LEVEL,
     Comparison,
     Statistics,
@@ -25,7 +25,7 @@ def test_statistics_are_those_of_the_runs(shared_data):
         for line in csv.DictReader(file):
             row = 0, int(line["samples"]), line["error"] == "0", "stopped", float(line["seconds"])
             runs[line["experiment"], line["method"]].append(Row(*row))
-    table = files("mislid.paper.experiments").joinpath("published.csv").read_text().splitlines()
+    table = files("mislid.paper").joinpath("published.csv").read_text().splitlines()
     names = {
         (line["case"], line["method"]): (line["published_case"], line["published_method"])
         for line in csv.DictReader(table)

@@ -1,9 +1,9 @@
-"""`mislid demo`, `reproduce`, `data` and `represent`: the demonstration, and the paper's work."""
+"""`mislid run`, `bound`, `demo`, `reproduce` and `data`: simulations, and the paper's work."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import astuple, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +15,19 @@ from mislid.cli.options import (
     FOLDER,
     POSITIVE,
     WHOLE,
-    data_option,
+    all_of,
+    as_noise,
     file_argument,
+    flag,
     format_option,
     option,
-    quiet_option,
-    runs_options,
+    question_options,
+    rule_options,
     seed_option,
-    several,
 )
 from mislid.cli.output import as_table, figure_if_possible, print_facts, print_rows
 from mislid.errors import MissingDataError
+from mislid.stopping.rules import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
 
 if TYPE_CHECKING:
     from mislid.model import Instance
@@ -34,6 +36,109 @@ if TYPE_CHECKING:
 
 EXPERIMENT_NAMES = ("A", "B", "C", "D", "E")
 DATA_NAMES = ("instances", "lastfm", "epilepsy")
+
+quiet_option = flag("--quiet", "Print nothing but results and errors.")
+runs_options = all_of(seed_option, option("--jobs", WHOLE, "Number of processes.", 1), quiet_option)
+data_option = option(
+    "--data", FOLDER, "Data directory; by default what MISLID_DATA names, else a cache directory."
+)
+instance_options = all_of(
+    file_argument,
+    question_options(),
+    option("--noise", POSITIVE, "Standard deviation of rewards; by default the file's own, or 1."),
+    format_option(),
+)
+
+
+@click.command("run")
+@instance_options
+@rule_options(*PUBLISHED_RULES)
+@option(
+    "--assume-noise",
+    as_noise,
+    "What the rules assume instead: a standard deviation, unknown, unknown-equal, LOW:HIGH, "
+    "bounded (from 0 to 1) or bernoulli; rewards of the latter three are drawn in this range.",
+    metavar="NOISE",
+)
+@option("--runs", WHOLE, "Number of runs.", 100)
+@option("--max-samples", WHOLE, "End a run after so many measurements.")
+@runs_options
+@option("--output", FOLDER, "Directory for all rows and a figure; the same call goes on there.")
+def run_command(
+    file: str, m: int, form: str, jobs: int, output: str | None, quiet: bool, **options: Any
+) -> None:
+    """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
+    print how many measurements that took and how often the answer was wrong. FILE may declare the
+    misspecification and the noise.
+    """
+    from mislid.model import load_instance
+    from mislid.simulation.replicate import replicate_rows, replicate_settings, summarise
+
+    truth = {name: options.pop(name) for name in ("misspecification", "noise")}
+    instance = load_instance(file, **truth)
+    settings = replicate_settings(instance, m, **options)
+    means = sorted(instance.means.tolist(), reverse=True)
+    if means[m - 1] == means[m] and not (options["tolerance"] or options["max_samples"]):
+        click.echo(
+            f"Warning: the mean at place m={m} and the next one are equal, so that runs may never "
+            "stop; give --tolerance or --max-samples.",
+            err=True,
+        )
+    rows = replicate_rows(instance, m, jobs=jobs, output=output, progress=not quiet, **options)
+    if output is not None:
+        with figure_if_possible():
+            from mislid.plotting import save_runs
+
+            save_runs(Path(output) / "figure.png", {options["algorithm"]: rows}, options["delta"])
+    if form == "csv":
+        print_rows(form, rows[0]._fields, rows)
+        return
+    summary = asdict(summarise(rows))
+    facts = {name: summary[name] for name in ("runs", "mean_samples", "std_samples", "error_rate")}
+    facts |= {key: [getattr(row, key) for row in rows] for key in ("samples", "correct", "status")}
+    rule = STOPPING_RULES.get(options["stopping"])
+    caveat = "" if rule is not None and rule.guaranteed else f", {NO_GUARANTEE}"
+    lines = {
+        "arms, dimension": f"{instance.K}, {instance.d}",
+        "misspecification": instance.model.misspecification,
+        "algorithm": options["algorithm"],
+        "stopping": f"{options['stopping']}, error rate {options['delta']:g}{caveat}",
+        "assumed_noise": options["assume_noise"],
+        "tolerance": options["tolerance"] or None,
+        **summary,
+    }
+    print_facts(form, facts | {"settings": settings}, lines.items())
+
+
+@click.command("bound")
+@instance_options
+def bound_command(
+    file: str, m: int, delta: float, tolerance: float, form: str, **truth: float | None
+) -> None:
+    """Print the characteristic time of FILE (.npz or .csv), the optimal allocation of measurements,
+    and the number of measurements that any method with error rate delta needs on average.
+    """
+    from mislid.geometry.time import characteristic_time
+    from mislid.model import load_instance
+
+    instance = load_instance(file, **truth)
+    time = characteristic_time(
+        instance.model, instance.means, m, noise=instance.noise, tolerance=tolerance
+    )
+    facts = {
+        "characteristic_time": time.value,
+        "lower": time.lower,
+        "upper": time.upper,
+        "samples": time.samples(delta),
+        "allocation": time.allocation.tolist(),
+    }
+    if time.note:
+        facts["note"] = time.note
+    print_facts(form, facts, {**facts, "allocation": None}.items())
+    if form == "table":
+        order = (-time.allocation).argsort(kind="stable")
+        rows = [(f"arm {instance.label(arm)}", f"{time.allocation[arm]:7.2%}") for arm in order]
+        click.echo(f"\noptimal allocation\n{as_table(rows, 2)}")
 
 
 @click.command("demo")
@@ -121,11 +226,12 @@ def _outcome(instance: Instance, found: Identification) -> str:
 @option("--output", FOLDER, "Directory; the same call goes on there.", "mislid-reproduce")
 def reproduce_command(name: str, output: str, quiet: bool, **options: Any) -> int:
     """Run an experiment of the paper again, or all, and print tables with the published numbers
-    beside ours. OUTPUT/A, and so on, gets settings.json, runs.csv, report.md, figure.png and
-    figure.svg. Without data, A, B and C are drawn by the paper's recipe.
+    beside ours. OUTPUT/A, and so on, gets runs.csv, report.md, figure.png and figure.svg.
+    Without data, A, B and C are drawn by the paper's recipe.
     """
-    from mislid.paper.experiments import EXPERIMENTS, run_experiment
-    from mislid.paper.experiments.report import table_text, write_report
+    from mislid.paper.experiments import EXPERIMENTS
+    from mislid.paper.report import table_text, write_report
+    from mislid.paper.reproduce import run_experiment
 
     def tell(case: Case, method: Method, done: int, runs: int) -> None:
         if not quiet:
@@ -183,51 +289,3 @@ def list_command(data: str | None) -> None:
         for name, found in CATALOGUE.items()
     ]
     click.echo(f"{folder}\n{as_table(rows, 3)}")
-
-
-@click.command("represent")
-@file_argument
-@option("--target", str, "Column of the rewards.", required=True)
-@option("--m", WHOLE, "How many of the best.", required=True)
-@option("--name", str, "Column of the candidates' names; by default name.")
-@several("--group", "groups", "A column that is no feature, such as dates.")
-@option("--d", WHOLE, "Number of features to keep; by default all, without loss.")
-@option("--noise", POSITIVE, "Standard deviation of rewards.", 1.0)
-@seed_option
-@option("--output", FILE, "The instance, .npz or .csv; by default FILE.npz, here.", "")
-@format_option()
-def represent_command(
-    file: str,
-    m: int,
-    d: int | None,
-    noise: float,
-    seed: int,
-    output: str,
-    form: str,
-    **columns: Any,
-) -> None:
-    """Learn a linear representation of the candidates in FILE.csv, print what each number of
-    features costs, and save an instance for `mislid run`.
-
-    FILE.csv has a heading and one line per observation: numbers, and the reward in the column of
-    --target. Lines with the same name are one candidate, whose mean reward is their average.
-    """
-    from mislid._validation import as_top_m
-    from mislid.io import new_place
-    from mislid.paper.representation import Choice, learn, read_observations
-
-    place = new_place(output or f"{Path(file).stem}.npz", "--output", ".npz", ".csv")
-    seen = read_observations(file, **columns)
-    as_top_m(m, len(seen.means))  # before the training
-    arms: Any = {"candidates": seen.candidates, "means": seen.means, "names": seen.names}
-    learned = learn(seen.X, seen.y, seed=seed, **arms)
-    kept = learned.reduce(d)
-    kept.to_instance(noise=noise).save(place)
-    found = learned.trade_off(m, noise=noise)
-    heading = [field.name for field in fields(Choice)]
-    print_rows(form, heading, [astuple(choice) for choice in found])
-    click.echo(
-        f"R^2 {learned.r2_train:.3f} in training, {learned.r2_test:.3f} in test. Saved {place} "
-        f"with {kept.d} features and misspecification {kept.misspecification:.4g}.",
-        err=True,
-    )

@@ -20,9 +20,9 @@ from mislid._validation import as_count
 from mislid.errors import MissingDataError
 from mislid.io import as_path
 from mislid.model import Instance, load_instance
-from mislid.paper.datasets.files import VARIABLE, locate
-from mislid.paper.experiments.definitions import DELTA, Case, Experiment, Method
-from mislid.simulation.replicate import Row, replicate_rows, replicate_settings, summarise
+from mislid.paper.datasets import VARIABLE, locate
+from mislid.paper.experiments import DELTA, Case, Experiment, Method
+from mislid.simulation.replicate import Row, replicate_rows, summarise
 
 # Called with a case, a method, the number of finished runs and of all: before the first, after
 # each, and at the end, where all may have been there already.
@@ -158,15 +158,12 @@ class Outcome:
         The question and the rule.
     rows
         One for every run.
-    settings
-        Everything that the runs depend on.
     """
 
     case: Case
     method: Method
     instance: Instance
     rows: list[Row]
-    settings: dict[str, Any]
 
     @property
     def statistics(self) -> Statistics:
@@ -300,8 +297,7 @@ def run_experiment(
                 progress=partial(tell, case, method),
             )
             tell(case, method, len(rows), wanted)
-            settings = replicate_settings(instance, case.m, **asked)
-            outcomes.append(Outcome(case, method, instance, rows, settings))
+            outcomes.append(Outcome(case, method, instance, rows))
     return Result(experiment, folder, seed, exact, outcomes)
 
 

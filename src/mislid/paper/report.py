@@ -1,15 +1,14 @@
-"""Reports of finished experiments: settings, runs, tables and a figure."""
+"""Reports of finished experiments: runs, tables and a figure."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mislid._formatting import as_frame
 from mislid.io import write_whole
-from mislid.paper.experiments.definitions import DELTA
-from mislid.paper.experiments.runner import LEVEL, Outcome, Result, Statistics, compare
+from mislid.paper.experiments import DELTA
+from mislid.paper.reproduce import LEVEL, Outcome, Result, Statistics, compare
 from mislid.plotting.runs import height_of, plot_runs
 from mislid.plotting.theme import GREY, drawing, new_figure, save
 from mislid.simulation.replicate import Row
@@ -24,7 +23,7 @@ _HEADING = (
 
 
 def write_report(result: Result) -> None:
-    """Write settings.json, runs.csv, report.md and the figures beside the runs.
+    """Write runs.csv, report.md and the figures beside the runs.
 
     Parameters
     ----------
@@ -40,25 +39,16 @@ def write_report(result: Result) -> None:
     --------
     >>> from dataclasses import replace
     >>> from tempfile import TemporaryDirectory
-    >>> from mislid.paper.experiments import EXPERIMENTS, run_experiment
+    >>> from mislid.paper.experiments import EXPERIMENTS
+    >>> from mislid.paper.reproduce import run_experiment
     >>> (case,) = EXPERIMENTS["C"].cases
     >>> small = replace(EXPERIMENTS["C"], cases=(replace(case, methods=case.methods[-1:]),))
     >>> with TemporaryDirectory() as folder:
     ...     result = run_experiment(small, folder, runs=2)
     ...     write_report(result)
     ...     sorted(path.name for path in result.folder.iterdir())
-    ['figure.png', 'figure.svg', 'parts', 'report.md', 'runs.csv', 'settings.json']
+    ['figure.png', 'figure.svg', 'parts', 'report.md', 'runs.csv']
     """
-    experiment = result.experiment
-    settings = {
-        "experiment": experiment.name,
-        "instances": "published" if result.exact else "drawn by the recipe",
-        "seed": result.seed,
-        "cases": {
-            case.name: {one.method.label: one.settings for one in result.of(case)}
-            for case in experiment.cases
-        },
-    }
     heading = ["case", "method", "stopping", *Row._fields]
     runs = [
         (outcome.case.name, outcome.method.name, outcome.method.stopping, *row)
@@ -66,7 +56,6 @@ def write_report(result: Result) -> None:
         for row in outcome.rows
     ]
     texts = {
-        "settings.json": json.dumps(settings, indent=2) + "\n",
         "runs.csv": as_frame(runs, heading).to_csv(index=False, lineterminator="\n"),
         "report.md": report_text(result),
     }
