@@ -12,7 +12,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import platform
 import types
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -27,8 +26,6 @@ from mislid.io import alone_in, as_path, as_plain, write_whole
 from mislid.model import Instance
 
 SETTINGS, RUNS = "settings.json", "runs.csv"
-# These may differ when a replication is resumed: more runs, another interpreter.
-_FREE = {"runs", "python"}
 
 
 class Row(NamedTuple):
@@ -89,7 +86,6 @@ def settings_of(
             "numpy": np.__version__,
             "numba": version("numba"),
         },
-        "python": platform.python_version(),
     }
     return dict(as_plain(json.loads(json.dumps(found, default=_plain))))
 
@@ -156,9 +152,7 @@ def open_ledger(output: str | os.PathLike[str], settings: dict[str, Any]) -> Ite
     with alone_in(folder, in_use):
         ledger, place = Ledger(folder), folder / SETTINGS
         if place.exists() or ledger.rows:
-            earlier = _read_settings(place)
-            if ledger.rows:
-                _refuse_others(folder, earlier, settings, max(ledger.rows))
+            _refuse_others(place, settings, len(ledger.rows) and max(ledger.rows) + 1)
         write_whole(place, (json.dumps(settings, indent=2) + "\n").encode())
         ledger.sort()
         try:
@@ -167,32 +161,29 @@ def open_ledger(output: str | os.PathLike[str], settings: dict[str, Any]) -> Ite
             ledger.sort()
 
 
-def _refuse_others(
-    folder: Path, earlier: dict[str, Any], settings: dict[str, Any], last: int
-) -> None:
-    for key in sorted((earlier.keys() | settings.keys()) - _FREE):
+def _refuse_others(place: Path, settings: dict[str, Any], begun: int) -> None:
+    """Refuse settings other than those of the runs that were begun; there may be more runs."""
+    try:
+        earlier: dict[str, Any] = json.loads(place.read_bytes())
+        keys = earlier.keys() | settings.keys()
+        earlier["options"]
+    except (OSError, ValueError, RecursionError, AttributeError, KeyError):
+        raise FileFormatError(
+            f"{str(place)!r} must be the settings of earlier runs; it is not"
+        ) from None
+    for key in sorted(keys - {"runs"}) if begun else ():
         was, now = earlier.get(key), settings.get(key)
         if was != now:
             raise ProblemError(
                 "output must be a new directory or one of the same settings; got "
-                f"{str(folder)!r}, where {key} was {json.dumps(was)} and now is {json.dumps(now)}"
+                f"{str(place.parent)!r}, where {key} was {json.dumps(was)} and now is "
+                f"{json.dumps(now)}"
             )
-    if last >= settings["runs"]:
+    if begun > settings["runs"]:
         raise ProblemError(
-            f"runs must be at least {last + 1}, as many as {str(folder)!r} has begun; "
+            f"runs must be at least {begun}, as many as {str(place.parent)!r} has begun; "
             f"got {settings['runs']}"
         )
-
-
-def _read_settings(place: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(place.read_bytes())
-        found["options"]
-    except (OSError, ValueError, RecursionError, TypeError, KeyError):
-        raise FileFormatError(
-            f"{str(place)!r} must be the settings of earlier runs; it is not"
-        ) from None
-    return found
 
 
 def _read_rows(place: Path) -> dict[int, Row]:

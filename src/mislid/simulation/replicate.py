@@ -10,11 +10,9 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
 from dataclasses import dataclass, field
-from itertools import islice
 from pickle import PicklingError
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,12 +112,11 @@ def replicate(
     >>> frame["run"].tolist(), frame["status"].unique().tolist()
     ([0, 1, 2], ['stopped'])
     """
-    missing = {"what": "replicate", "instead": "`mislid run` does the same"}
-    require_pandas(**missing)  # before hours of work
+    require_pandas("replicate", "`mislid run` does the same")  # before hours of work
     workers: dict[str, Any] = {"jobs": jobs, "client": client, "executor": executor}
     kept: dict[str, Any] = {"output": output, "progress": progress}
     rows = replicate_rows(instance, m, runs=runs, seed=seed, **workers, **kept, **options)
-    return as_frame(rows, Row._fields, **missing).astype({"correct": "boolean"})
+    return as_frame(rows, Row._fields).astype({"correct": "boolean"})
 
 
 def replicate_rows(
@@ -290,20 +287,13 @@ def _finished_rows(
     if executor is None:
         yield from map(job.row, runs)
         return
-    left = iter(runs)
-    finished: SimpleQueue[Future[Row]] = SimpleQueue()
     waiting: set[Future[Row]] = set()
     try:
-        while True:
-            for run in islice(left, IN_FLIGHT - len(waiting)):
-                future = executor.submit(_measure, job, run)
-                waiting.add(future)
-                future.add_done_callback(finished.put)
-            if not waiting:
-                return
-            future = finished.get()
-            waiting.remove(future)
-            yield future.result()
+        for first in range(0, len(runs), IN_FLIGHT):
+            batch = runs[first : first + IN_FLIGHT]
+            waiting = {executor.submit(_measure, job, run) for run in batch}
+            for future in as_completed(waiting):
+                yield future.result()
     except PicklingError as problem:
         raise ProblemError(
             f"options must be values that can be sent to other processes: {_reason(problem)}"
@@ -314,7 +304,7 @@ def _finished_rows(
             f"{_reason(problem)}"
         ) from problem
     finally:
-        if waiting and kill:
+        if kill and not all(future.done() for future in waiting):
             executor.shutdown(kill_workers=True)  # type: ignore[call-arg]  # loky's own
         for future in waiting:
             future.cancel()
