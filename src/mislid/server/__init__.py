@@ -1,5 +1,5 @@
 """Studies over HTTP: live pages, and JSON for programs; docs/server.md describes it.
 
-`access` checks requests, `api` answers programs, `answers` has JSON and errors, `live` has views of
-studies and streams of events, and `app` has pages, addresses and the server itself.
+`access` checks requests, `answers` has JSON and errors, `live` has views of studies and streams of
+events, and `app` has addresses, pages and the server itself.
 """

@@ -16,7 +16,7 @@ from typing import Any
 from mislid.errors import MislidError, StorageError, UnknownStudyError
 from mislid.forecast.evidence import estimate_rows
 from mislid.forecast.overview import Overview
-from mislid.report.page import summary
+from mislid.report import summary
 from mislid.server.answers import event_json, packed, refused
 from mislid.study import Study
 from mislid.study.events import Entry

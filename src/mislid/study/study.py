@@ -146,7 +146,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         """The state of the study, as notebooks show it."""
-        from mislid.report.page import fragment
+        from mislid.report import fragment
 
         return fragment(self.overview())
 

@@ -16,11 +16,10 @@ from helpers.report_studies import (
     dial_row,
     new_study,
 )
+from mislid import report as page_module
 from mislid.errors import ContradictedWarning
 from mislid.forecast import Overview, StudyWarning
-from mislid.report import page as page_module
-from mislid.report import write_report
-from mislid.report.page import page
+from mislid.report import page, write_report
 from mislid.study import Study
 
 VOID = {"meta", "br"}

@@ -66,7 +66,7 @@ def test_a_deleted_study_ends_its_streams(site: Site, study: Study, storage: Sto
 def test_there_are_not_more_streams_than_allowed(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mislid.server.api.MOST_STREAMS", 1)
+    monkeypatch.setattr("mislid.server.app.MOST_STREAMS", 1)
     with site.stream(1, after="0") as told:
         next(told)
         answer = site.get(f"{STUDY}/events", headers={"accept": "text/event-stream"})

@@ -41,6 +41,8 @@ from mislid.study.settings import MAXIMIZE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+__all__ = ["write_report"]
+
 # Letters of a short answer.
 SHORT = 90
 # Settings that are shown as they are.
@@ -49,8 +51,8 @@ SETTINGS = "m", "delta", "tolerance", "direction", "algorithm", "seed", "budget"
 
 @cache
 def style_sheet() -> str:
-    """The rules of style.css."""
-    return Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+    """The rules of report.css."""
+    return Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 
 def fragment(overview: Overview) -> Html:
