@@ -16,7 +16,7 @@ from mislid import Instance, Model, identify
 from mislid.algorithms import Algorithm
 from mislid.algorithms.registry import CompiledSampling, compile_sampling
 from mislid.question import Question
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State, new_setting, new_state, take_in
 from oracles.paper_thresholds import heuristic_threshold
 from oracles.rivals import Choice, Data, best

@@ -77,13 +77,11 @@ class PlainRatioTest:
     selective: bool
     delta: float
     tolerance: float = 0.0
-    iterated: bool = False
 
     def judge(self, data: Data) -> tuple[bool, float, float]:
         """Whether it stops, the least statistic of the pairs looked at, and the threshold."""
         t = float(np.sum(data.counts))
-        growth = 1.0 + math.log(t + 1.0) if self.iterated else t + 1.0
-        threshold = math.log(growth / self.delta)
+        threshold = math.log((t + 1.0) / self.delta)
         incumbents = best(regression(data)[1], data.m)
         found = ratios(data, incumbents, self.tolerance)
         if self.selective:

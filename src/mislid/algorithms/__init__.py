@@ -20,12 +20,12 @@ from mislid.algorithms.registry import (
     Selective,
     algorithm_names,
     as_algorithm,
+    import_modules,
 )
 from mislid.algorithms.top_two import TopTwo
 from mislid.algorithms.top_two_ids import TopTwoIDS
 from mislid.algorithms.ugape import UGapE
 from mislid.algorithms.xy import XYAdaptive, XYStatic
-from mislid.stopping.registry import import_modules
 
 import_modules(__name__, __path__)
 __all__ = [

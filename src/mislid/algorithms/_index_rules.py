@@ -10,8 +10,8 @@ import numpy as np
 
 from mislid._jit import Matrix, PerArm, Struct, inner
 from mislid.algorithms.registry import Algorithm
+from mislid.stopping.projected_test import heuristic, logarithmic
 from mislid.stopping.state import Setting, State, take_best
-from mislid.stopping.thresholds import heuristic, logarithmic
 
 if TYPE_CHECKING:
     from mislid.question import Question

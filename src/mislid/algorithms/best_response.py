@@ -33,7 +33,7 @@ from mislid.geometry.search import forget_means
 from mislid.geometry.two_arms import is_wide, leave_nothing_out
 from mislid.stopping.aims import SHORTLIST, Aims, aimed_arm, find_overdue, lagging_arm
 from mislid.stopping.linear_fit import LinearFit
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import ALL_ARMS, NOTHING, Setting, State
 
 

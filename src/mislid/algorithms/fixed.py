@@ -11,7 +11,7 @@ from mislid.algorithms._rounds import least_measured
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.errors import ProblemError
 from mislid.geometry.time import characteristic_time
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
 

@@ -20,7 +20,7 @@ from mislid.geometry.linalg import dot, fill
 from mislid.geometry.order import first_largest
 from mislid.geometry.search import aim_at_projection
 from mislid.geometry.two_arms import leave_nothing_out
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
 # An alternative is near within t^-POWER / K of the closest.

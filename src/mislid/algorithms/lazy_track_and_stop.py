@@ -21,7 +21,7 @@ from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.order import first_largest
 from mislid.geometry.search import forget_means
 from mislid.geometry.two_arms import leave_nothing_out
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.schedule import closest, estimate, record
 from mislid.stopping.state import Setting, State
 

@@ -18,8 +18,7 @@ from mislid._validation import as_number
 from mislid.algorithms._index_rules import Index, IndexRule, beta_of, corner_of, unchosen
 from mislid.algorithms.registry import CompiledSampling, register
 from mislid.geometry.order import mark_top
-from mislid.stopping.pairs_left import PairsLeft, is_left
-from mislid.stopping.registry import Setup
+from mislid.stopping.pairs_left import is_left
 from mislid.stopping.ridge import (
     RidgeSpace,
     most_reducing,
@@ -27,7 +26,8 @@ from mislid.stopping.ridge import (
     squared_distance,
     update_ridge,
 )
-from mislid.stopping.state import Setting, State, take_best
+from mislid.stopping.rules import Setup
+from mislid.stopping.state import PairsLeft, Setting, State, take_best
 
 # Bounds on a pair's distance are lifted by this share, lest rounding hide the largest index.
 SAFETY = 1e-6

@@ -23,8 +23,7 @@ from mislid._jit import Matrix, PerArm, Vector, inner, inner_loop, kernel
 from mislid.algorithms._index_rules import Index, IndexRule, beta_of, corner_of, unchosen
 from mislid.algorithms.registry import CompiledSampling, register
 from mislid.geometry.order import mark_top, nth_largest
-from mislid.stopping.pairs_left import PairsLeft, is_left
-from mislid.stopping.registry import Setup
+from mislid.stopping.pairs_left import is_left
 from mislid.stopping.ridge import (
     INVERTED,
     UNCHANGED,
@@ -34,7 +33,8 @@ from mislid.stopping.ridge import (
     squared_distance,
     update_ridge,
 )
-from mislid.stopping.state import Setting, State, take_best
+from mislid.stopping.rules import Setup
+from mislid.stopping.state import PairsLeft, Setting, State, take_best
 
 
 @dataclass(frozen=True)

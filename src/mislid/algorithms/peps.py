@@ -14,7 +14,7 @@ from mislid.algorithms.registry import CompiledSampling, register
 from mislid.geometry.linalg import fill
 from mislid.geometry.newton import STALLED
 from mislid.geometry.search import aim_at_projection
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
 

@@ -23,7 +23,7 @@ from mislid.algorithms._phases import (
     noise_unit,
 )
 from mislid.algorithms.registry import CompiledSampling, register
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
 # What whole numbers may cost: so much more variance, if every arm of the design has enough.

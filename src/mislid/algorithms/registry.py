@@ -18,8 +18,10 @@ kernel's struct.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -29,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mislid._formatting import shown
 from mislid._validation import as_flag, fill
 from mislid.errors import ProblemError
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 
 if TYPE_CHECKING:
     from mislid._jit import Kernel, Struct
@@ -162,6 +164,19 @@ def register(rules: Mapping[str, Algorithm] | type) -> Callable[[Any], Any]:
     return add
 
 
+def import_modules(package: str, path: Iterable[str]) -> None:
+    """Import the public modules of a package, which register their rules.
+
+    Parameters
+    ----------
+    package, path
+        `__name__` and `__path__` of the package.
+    """
+    for module in pkgutil.iter_modules(path):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"{package}.{module.name}")
+
+
 def compile_sampling(algorithm: Any, setup: Setup) -> CompiledSampling | None:
     """Compile a sampling rule.
 
@@ -277,7 +292,7 @@ class Selective(Algorithm):
     """A sampling rule that ignores the pairs that the stopping rule has settled.
 
     Selective elimination (Tirinzoni and Degenne 2022). It needs a stopping rule that settles pairs
-    one by one: `guaranteed`, or `LikelihoodRatio(selective=True)`. With others nothing changes.
+    one by one: `guaranteed` or `glr-selective`. With others nothing changes.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from mislid.algorithms._rounds import least_measured, leave_out_settled
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.geometry.search import forget_means
 from mislid.geometry.two_arms import leave_nothing_out, list_challengers
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
 # An arm without measurements counts as one with so many.

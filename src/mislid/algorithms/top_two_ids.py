@@ -21,7 +21,7 @@ from mislid.geometry.order import mark_top
 from mislid.geometry.problem import NOBODY, set_problem
 from mislid.geometry.search import forget_means, set_start
 from mislid.geometry.two_arms import ACCURACY, is_wide, move_pair
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
 

@@ -27,7 +27,7 @@ from mislid.algorithms._index_rules import (
 )
 from mislid.algorithms.registry import CompiledSampling, register
 from mislid.geometry.order import mark_top, nth_largest
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
 

@@ -29,7 +29,7 @@ from mislid.algorithms._phases import (
     noise_unit,
 )
 from mislid.algorithms.registry import CompiledSampling, register
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
 # Measurements at least, for every arm of a design.

@@ -33,11 +33,16 @@ from mislid.geometry.spanner import spanner
 from mislid.model import Model
 from mislid.question import Question, as_scatter, refuse_values
 from mislid.stopping.noise import UNDECLARED
-from mislid.stopping.pairs_left import forget_pairs
 from mislid.stopping.proof import Proof, begin_anew
-from mislid.stopping.registry import Setup, compile_stopping
-from mislid.stopping.rules import StoppingRule, as_stopping_rule
-from mislid.stopping.state import State, begin_with, new_setting, new_state, take_in
+from mislid.stopping.rules import Setup, StoppingRule, as_stopping_rule, compile_stopping
+from mislid.stopping.state import (
+    State,
+    begin_with,
+    forget_pairs,
+    new_setting,
+    new_state,
+    take_in,
+)
 
 if TYPE_CHECKING:
     from mislid.algorithms import Algorithm

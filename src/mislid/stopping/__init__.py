@@ -3,8 +3,6 @@
 from mislid.stopping.rules import (
     PUBLISHED_RULES,
     STOPPING_RULES,
-    FurthestAnswer,
-    LikelihoodRatio,
     StoppingRule,
     as_stopping_rule,
 )
@@ -12,8 +10,6 @@ from mislid.stopping.rules import (
 __all__ = [
     "PUBLISHED_RULES",
     "STOPPING_RULES",
-    "FurthestAnswer",
-    "LikelihoodRatio",
     "StoppingRule",
     "as_stopping_rule",
 ]

@@ -13,6 +13,7 @@ from mislid.geometry.linalg import copy
 from mislid.geometry.two_arms import list_challengers, pair_cost
 from mislid.stopping.aims import patience_with
 from mislid.stopping.bounded_noise import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
+from mislid.stopping.pairs_left import is_settled
 from mislid.stopping.proof import (
     TWO_ARMS_PRICE,
     Proof,
@@ -22,7 +23,6 @@ from mislid.stopping.proof import (
     show_pair,
 )
 from mislid.stopping.schedule import record
-from mislid.stopping.settled import is_settled
 from mislid.stopping.state import BOUNDED, TWO_ARMS, UNKNOWN, Setting, State
 from mislid.stopping.unknown_noise import (
     Shifts,

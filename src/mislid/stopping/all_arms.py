@@ -16,8 +16,7 @@ from mislid.geometry.search import SearchSpace, aim_at_projection, search_pairs
 from mislid.geometry.two_arms import closest_unstructured
 from mislid.stopping.diagonal import Diagonal, leave_out_settled
 from mislid.stopping.families import Families
-from mislid.stopping.settled import Settled
-from mislid.stopping.state import Setting, State
+from mislid.stopping.state import Setting, Settled, State
 
 # Rounds of a game: enough to be within a fifth of the best allocation with a dozen arms.
 ROUNDS = 32

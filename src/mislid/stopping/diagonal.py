@@ -16,8 +16,8 @@ from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.search import SearchSpace, project_means, search_pairs
 from mislid.geometry.two_arms import ACCURACY
 from mislid.stopping.families import Family
-from mislid.stopping.settled import Settled, is_settled
-from mislid.stopping.state import Setting, State
+from mislid.stopping.pairs_left import is_settled
+from mislid.stopping.state import Setting, Settled, State
 
 # Searches are at least this factor apart in samples.
 PAUSE = 1.02

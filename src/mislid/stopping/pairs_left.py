@@ -13,16 +13,46 @@ to be selective asks `is_left`, or lets its search leave out what is not (`leave
 
 from __future__ import annotations
 
-from mislid._jit import ArmOrder, Indices, Struct, inner
-from mislid.stopping.settled import Settled, give_rows, new_settled, settle
+from mislid._jit import Indices, inner
+from mislid.stopping.state import PairsLeft, Settled
 
 
-class PairsLeft(Struct):
-    """What was settled, and the arms about which nothing is open any more."""
+@inner
+def give_rows(settled: Settled, incumbents: Indices, samples: int) -> None:
+    """See to it that every incumbent has a row."""
+    for b in range(incumbents.shape[0]):
+        j = incumbents[b]
+        if settled.rows[j] >= 0:
+            settled.used[settled.rows[j]] = samples
+    for b in range(incumbents.shape[0]):
+        j = incumbents[b]
+        if settled.rows[j] < 0:
+            _take_oldest(settled, j, samples)
 
-    settled: Settled
-    accepted: ArmOrder  # 1 for arms that are among the m best
-    dropped: ArmOrder  # 1 for arms that are not
+
+@inner
+def _take_oldest(settled: Settled, j: int, samples: int) -> None:
+    oldest = 0
+    for r in range(settled.owners.shape[0]):
+        if settled.used[r] < settled.used[oldest]:
+            oldest = r
+    if settled.owners[oldest] >= 0:
+        settled.rows[settled.owners[oldest]] = -1
+    settled.owners[oldest], settled.used[oldest], settled.rows[j] = j, samples, oldest
+    for k in range(settled.rows.shape[0]):
+        settled.times[oldest, k] = 0
+
+
+@inner
+def is_settled(settled: Settled, i: int, j: int) -> bool:
+    """Whether incumbent j was proved better than i."""
+    return bool(settled.times[settled.rows[j], i] > 0)
+
+
+@inner
+def settle(settled: Settled, i: int, j: int, samples: int) -> None:
+    """Incumbent j has just been proved better than i."""
+    settled.times[settled.rows[j], i] = samples
 
 
 @inner
@@ -32,18 +62,6 @@ def is_left(left: PairsLeft, i: int, j: int) -> bool:
         return False
     row = left.settled.rows[j]
     return bool(row < 0 or left.settled.times[row, i] == 0)
-
-
-@inner
-def begin_to_settle(left: PairsLeft, incumbents: Indices, samples: int) -> None:
-    """Get ready to settle pairs of these incumbents."""
-    give_rows(left.settled, incumbents, samples)
-
-
-@inner
-def settle_pair(left: PairsLeft, i: int, j: int, samples: int) -> None:
-    """Incumbent j has just been proved better than i; `draw_conclusions` follows after all."""
-    settle(left.settled, i, j, samples)
 
 
 @inner
@@ -105,15 +123,3 @@ def leave_out_pairs(
         for b in range(m):
             if not is_left(left, challengers[a], incumbents[b]):
                 exempt[a * m + b] = 1
-
-
-def new_pairs_left(K: int, m: int, settled: Settled | None = None) -> PairsLeft:
-    """All pairs are left, or those that `settled` leaves."""
-    return PairsLeft.zeros({"K": K}, settled=new_settled(K, m) if settled is None else settled)
-
-
-def forget_pairs(left: PairsLeft) -> None:
-    """All pairs are left: the data are others."""
-    settled = left.settled
-    settled.rows[:], settled.owners[:], settled.used[:], settled.times[:] = -1, -1, 0, 0
-    left.accepted[:], left.dropped[:] = 0, 0

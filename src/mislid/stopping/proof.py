@@ -31,9 +31,18 @@ from mislid.stopping.linear_fit import (
     may_settle,
     set_volumes,
 )
+from mislid.stopping.pairs_left import give_rows, is_settled, settle
 from mislid.stopping.schedule import count_test, estimate, is_of_the_answer, record
-from mislid.stopping.settled import Settled, give_rows, is_settled, settle
-from mislid.stopping.state import ALL_ARMS, EQUAL, LINEAR, NOTHING, TWO_ARMS, Setting, State
+from mislid.stopping.state import (
+    ALL_ARMS,
+    EQUAL,
+    LINEAR,
+    NOTHING,
+    TWO_ARMS,
+    Setting,
+    Settled,
+    State,
+)
 
 # Rules that have to learn the gaps take about so many times what one that knows them does.
 PRACTICE = 1.4

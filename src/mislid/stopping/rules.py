@@ -1,14 +1,39 @@
-"""The stopping rules by name: when an answer may be given, and what stands behind it."""
+"""Stopping rules: when an answer may be given, what stands behind it, and what is compiled."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from mislid._formatting import shown
 from mislid.errors import ProblemError
+from mislid.geometry.search import search_space
+from mislid.stopping import evidence, projected_test
+from mislid.stopping import spread as equal
+from mislid.stopping.adaptive import Adaptive, judge_adaptive
+from mislid.stopping.all_arms import AllArms
+from mislid.stopping.bounded_noise import tilts_of
+from mislid.stopping.diagonal import Diagonal
+from mislid.stopping.equal import Spread, hold_for_every_noise, take_noise
+from mislid.stopping.families import Families, Family
+from mislid.stopping.noise import NOISE_MODELS
+from mislid.stopping.projected_test import judge_projected, new_projected_test
+from mislid.stopping.proof import Proof, judge_proof
+from mislid.stopping.ratio_test import RatioTest, judge_ratio, judge_tube_ratio
+from mislid.stopping.ridge import new_ridge_space
+from mislid.stopping.state import EQUAL, KNOWN, UNKNOWN, Setting, new_pairs_left, new_settled
+from mislid.stopping.unknown_noise import shifts
+
+if TYPE_CHECKING:
+    from mislid._jit import Kernel, Struct
+    from mislid.model import Instance
+    from mislid.question import Question
+    from mislid.stopping.state import PairsLeft
 
 NO_GUARANTEE = "no guarantee"
 
@@ -38,7 +63,7 @@ class StoppingRule:
 
     name: str
     description: str
-    proof: str
+    proof: str = NO_GUARANTEE
     judge: Callable[[Any], Any] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -51,120 +76,31 @@ class StoppingRule:
         return f"{self.name} ({label}): {self.description}"
 
 
-STOPPING_RULES: Mapping[str, StoppingRule] = MappingProxyType(
-    {
-        rule.name: rule
-        for rule in (
-            StoppingRule(
-                "guaranteed",
-                "every pair settled, at some time, by evidence centred at the null",
-                "Ville's inequality for the likelihood ratio of displaced means",
-            ),
-            StoppingRule(
-                "paper",
-                "the paper's min(beta_uns, beta_lin), beta_lin corrected",
-                "the paper's, with delta/2 in beta_lin; beta_lin waits for V >= 2 L^2 I",
-            ),
-            StoppingRule(
-                "paper-printed",
-                "the paper's thresholds as printed, for comparison",
-                NO_GUARANTEE,
-            ),
-            StoppingRule(
-                "heuristic",
-                "one threshold ln((1 + ln(t + 1)) / delta), as in the published runs",
-                NO_GUARANTEE,
-            ),
-        )
-    }
+def _by_name(*rules: StoppingRule) -> Mapping[str, StoppingRule]:
+    return MappingProxyType({rule.name: rule for rule in rules})
+
+
+STOPPING_RULES = _by_name(
+    StoppingRule(
+        "guaranteed",
+        "every pair settled, at some time, by evidence centred at the null",
+        "Ville's inequality for the likelihood ratio of displaced means",
+    ),
+    StoppingRule(
+        "paper",
+        "the paper's min(beta_uns, beta_lin), beta_lin corrected",
+        "the paper's, with delta/2 in beta_lin; beta_lin waits for V >= 2 L^2 I",
+    ),
+    StoppingRule("paper-printed", "the paper's thresholds as printed, for comparison"),
+    StoppingRule(
+        "heuristic", "one threshold ln((1 + ln(t + 1)) / delta), as in the published runs"
+    ),
 )
 """The stopping rules of studies and simulations, by their names."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LikelihoodRatio(StoppingRule):
-    """The generalised likelihood ratio test of linear models, as published comparisons use it.
-
-    The statistic of a pair is `(mean_j - mean_i)^2 / (2 |x_i - x_j|^2_{V^-1})` in a ridge
-    regression, and every pair's must exceed the threshold. With a misspecification it is the cost
-    of the pair's closest alternative in the tube.
-
-    Attributes
-    ----------
-    selective
-        Whether a pair whose statistic was above the threshold once stays settled (Tirinzoni and
-        Degenne 2022); an arm that beats all but m - 1, or for m = 1 that another beats, has no open
-        pairs.
-    threshold
-        "logarithmic", ln((t + 1) / delta), or "heuristic", ln((1 + ln(t + 1)) / delta).
-    ridge
-        V begins with this times the identity, in units of the mean precision of a measurement;
-        nothing where there is a misspecification.
-
-    Examples
-    --------
-    >>> print(LikelihoodRatio(selective=True))
-    glr-selective (no guarantee): likelihood ratio above ln((t + 1) / delta); pairs stay settled
-    """
-
-    name: str = field(init=False, repr=False)
-    description: str = field(init=False, repr=False)
-    proof: str = field(default=NO_GUARANTEE, init=False, repr=False)
-    judge: Callable[[Any], Any] | None = field(default=None, init=False, repr=False)
-    selective: bool = False
-    threshold: Literal["logarithmic", "heuristic"] = "logarithmic"
-    ridge: float = 1.0
-
-    def __post_init__(self) -> None:
-        known = {
-            "logarithmic": "ln((t + 1) / delta)",
-            "heuristic": "ln((1 + ln(t + 1)) / delta)",
-        }
-        if self.threshold not in known:
-            raise ProblemError(
-                f"threshold must be 'logarithmic' or 'heuristic'; got {shown(self.threshold)}"
-            )
-        if not 0.0 < self.ridge < float("inf"):
-            raise ProblemError(f"ridge must be a positive number; got {shown(self.ridge)}")
-        settled = "; pairs stay settled" if self.selective else ""
-        description = f"likelihood ratio above {known[self.threshold]}{settled}"
-        object.__setattr__(self, "name", "glr-selective" if self.selective else "glr")
-        object.__setattr__(self, "description", description)
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.proof}): {self.description}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FurthestAnswer(StoppingRule):
-    """The rule `heuristic`, for the furthest among the answers that a tolerance calls good enough.
-
-    The answer of Jourdan and Degenne (2022): the one whose closest alternative is furthest at the
-    present counts. Sampling rules that answer the closest alternative answer its. Without a
-    tolerance nothing differs from `heuristic`.
-
-    Examples
-    --------
-    >>> print(FurthestAnswer())
-    furthest (no guarantee): as heuristic, for the furthest answer that is good enough
-    """
-
-    name: str = field(default="furthest", init=False, repr=False)
-    description: str = field(
-        default="as heuristic, for the furthest answer that is good enough", init=False, repr=False
-    )
-    proof: str = field(default=NO_GUARANTEE, init=False, repr=False)
-    judge: Callable[[Any], Any] | None = field(default=None, init=False, repr=False)
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.proof}): {self.description}"
-
-
-PUBLISHED_RULES: Mapping[str, StoppingRule] = MappingProxyType(
-    {
-        rule.name: rule
-        for rule in (LikelihoodRatio(), LikelihoodRatio(selective=True), FurthestAnswer())
-    }
+PUBLISHED_RULES = _by_name(
+    StoppingRule("glr", "likelihood ratio above ln((t + 1) / delta)"),
+    StoppingRule("glr-selective", "as glr; a pair stays settled (Tirinzoni and Degenne 2022)"),
 )
 """Rules of published comparisons, for simulations, by their names; studies do not stop by them."""
 
@@ -227,3 +163,140 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     return StoppingRule(
         name, "written in Python", "by its author" if proven else NO_GUARANTEE, judge
     )
+
+
+class Setup(NamedTuple):
+    """What rules are compiled for.
+
+    Attributes
+    ----------
+    setting
+        The question as kernels read it.
+    question
+        The question.
+    truth
+        The instance itself, for sampling rules that know it; None outside of simulations.
+    estimates
+        Whether the sampling rule reads the projected means.
+    """
+
+    setting: Setting
+    question: Question
+    truth: Instance | None = None
+    estimates: bool = True
+
+
+class CompiledStopping(NamedTuple):
+    """A compiled stopping rule.
+
+    Attributes
+    ----------
+    struct
+        Its options and its memory.
+    judge
+        Kernel (setting, struct, state, testing) -> bool that estimates and tests.
+    left
+        The pairs that it has not settled; None for rules that settle no single pairs.
+    """
+
+    struct: Struct
+    judge: Kernel
+    left: PairsLeft | None = None
+
+
+_THRESHOLDS = {
+    "heuristic": projected_test.HEURISTIC,
+    "paper": projected_test.PAPER,
+    "paper-printed": projected_test.PAPER_PRINTED,
+}
+
+
+def compile_stopping(rule: StoppingRule, setup: Setup) -> CompiledStopping:
+    """Compile a rule; one written in Python gets the estimates of `heuristic`.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    setup
+        What it is compiled for.
+
+    Returns
+    -------
+    CompiledStopping
+        Its struct and its kernel.
+    """
+    setting = setup.setting
+    if rule.name in PUBLISHED_RULES:
+        return _ratio_test(rule, setup)
+    if rule.name == "guaranteed":
+        return _proof(setting)
+    threshold = _THRESHOLDS["heuristic" if rule.judge is not None else rule.name]
+    return CompiledStopping(new_projected_test(setting, threshold), judge_projected)
+
+
+def _proof(setting: Setting) -> CompiledStopping:
+    (K, d), unknown = setting.X.shape, setting.noise_model == UNKNOWN
+    structured = setting.structured and not unknown
+    noise = np.sqrt(setting.variance)
+    given = evidence.families_of(K, setting.m, structured, setting.delta, noise)
+    families = _families(given)
+    plain = Proof.zeros(
+        {"K": K, "d": d, "n": len(families.linear.scales)},
+        families=families,
+        settled=new_settled(K, setting.m),
+        diagonal=Diagonal.zeros({"K": K}, search=search_space(setting.X, setting.m)),
+        all_arms=AllArms.zeros({"K": K}, left=np.inf),
+        two_arms_total=float(np.logaddexp.reduce(families.two_arms.logs)),
+        spread=_spread(setting, given),
+    )
+    left = new_pairs_left(K, setting.m, plain.settled)
+    if setting.noise_model in (KNOWN, EQUAL):
+        return CompiledStopping(plain, judge_proof, left)
+    adaptive = Adaptive(
+        **plain.fields(),
+        tilts=tilts_of(NOISE_MODELS[setting.noise_model]),
+        shifts=shifts(K),
+        # Of unknown noise all rules know what is estimated; else those of others know the range.
+        guess=setting if unknown else setting.replace(variance=setting.variance.copy()),
+    )
+    return CompiledStopping(adaptive, judge_adaptive, left)
+
+
+def _families(given: evidence.Families) -> Families:
+    two_arms, linear, diagonal = (
+        Family(scales=one.scales.copy(), logs=one.logs)
+        for one in (given.two_arms, given.linear, given.diagonal)
+    )
+    return Families(level=given.level, two_arms=two_arms, linear=linear, diagonal=diagonal)
+
+
+def _spread(setting: Setting, given: evidence.Families) -> Spread:
+    if setting.noise_model != EQUAL:
+        return Spread.zeros({"S": 0, "R": 0, "J": 0}, units=_families(given))
+    every = (given.two_arms, given.linear, given.diagonal)
+    return Spread.zeros(
+        {"S": max(len(family.scales) for family in every), "R": len(equal.TILTS)},
+        take=take_noise.address,
+        hold=hold_for_every_noise.address,
+        units=_families(given),
+        dimension=setting.X.shape[1],
+        tilts=np.array(equal.TILTS),
+        shares=np.log(equal.SHARES),
+        ends=equal.cell_ends(),
+    )
+
+
+def _ratio_test(rule: StoppingRule, setup: Setup) -> CompiledStopping:
+    setting, selective = setup.setting, rule.name == "glr-selective"
+    # The ridge is in the units of the features as they were given.
+    corner = setup.question.model.features[setting.basis]
+    struct = RatioTest.zeros(
+        {},
+        log_inverse=-math.log(setting.delta),
+        selective=selective,
+        projects=setup.estimates,
+        ridge=new_ridge_space(setting, corner),
+    )
+    left = new_pairs_left(setting.X.shape[0], setting.m) if selective else None
+    return CompiledStopping(struct, judge_tube_ratio if setting.eps > 0.0 else judge_ratio, left)

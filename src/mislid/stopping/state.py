@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from mislid._jit import ArmOrder, Indices, Matrix, PerArm, Struct, Vector, for_python, inner
+from mislid._jit import (
+    ArmOrder,
+    IndexTable,
+    Indices,
+    Matrix,
+    PerArm,
+    Struct,
+    Vector,
+    for_python,
+    inner,
+)
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.linalg import copy
 from mislid.geometry.order import list_top
 from mislid.geometry.search import SearchSpace, search_space
 from mislid.stopping.noise import NOISE_MODELS
-from mislid.stopping.pairs_left import PairsLeft, new_pairs_left
 
 if TYPE_CHECKING:
     from mislid.question import Question
@@ -28,11 +37,8 @@ KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL = range(5)
 # In the published runs every arm counts as measured so often at the start, and the tube is wider by
 # so much at noise 1.
 PHANTOM, WIDENING = 1e-10, 1e-5
-# Numbers of a state that are 0 as long as it has no past.
-_PAST = (
-    *("waiting", "tests", "last_test", "judged", "searched", "answered", "rounds", "queued"),
-    *("stalls", "statistic", "threshold", "challenger", "incumbent", "aim"),
-)
+# Of what was settled, besides two for each of the m best.
+SPARE_ROWS = 32
 
 
 class Setting(Struct):
@@ -56,6 +62,29 @@ class Setting(Struct):
     structured: bool  # whether features have a weight in a proof
     price: Vector  # (K,) of a measurement; infinite where none can be made
     priced: bool  # whether prices differ
+
+
+class Settled(Struct):
+    """times[rows[j], i] is the number of samples when j was proved better than i; 0 before.
+
+    Pairs that were settled once stay so, also while other arms are the incumbents. There is a row
+    for every arm that was an incumbent of late. Rows are few, so that nothing grows like K^2; the
+    one used longest ago is given up first. To forget that a pair was settled costs measurements and
+    never the proof.
+    """
+
+    rows: ArmOrder  # of an arm, -1 where it has none
+    owners: Indices  # (R,) the arm of a row, -1 for nobody
+    used: Indices  # (R,) when the owner was an incumbent last
+    times: Annotated[IndexTable, ("R", "K")]
+
+
+class PairsLeft(Struct):
+    """What was settled, and the arms about which nothing is open any more."""
+
+    settled: Settled
+    accepted: ArmOrder  # 1 for arms that are among the m best
+    dropped: ArmOrder  # 1 for arms that are not
 
 
 class State(Struct):
@@ -223,14 +252,31 @@ def begin_with(
     setting: Setting, state: State, counts: Vector, sums: Vector, scatter: Vector | None = None
 ) -> None:
     """Let a state have these measurements, counts, sums and scatter (K,), and no past."""
-    for name in _PAST:
-        setattr(state, name, 0)
-    for pair in ("doubt", "lagging", "linear"):
-        setattr(state, f"{pair}_challenger", -1)
-        setattr(state, f"{pair}_incumbent", -1)
+    for name, value in state.fields().items():
+        if isinstance(value, int | float):
+            setattr(state, name, -1 if name.endswith(("_challenger", "_incumbent")) else 0)
     state.test.exempt[:] = 0
     state.samples = int(counts.sum())
     state.counts[:], state.sums[:], state.lost[:] = counts, sums, 0.0
     state.scatter[:] = 0.0 if scatter is None else scatter
     state.weights[:] = (counts + setting.phantom) / setting.variance
     state.means[:] = sums / np.maximum(counts, 1.0)
+
+
+def new_settled(K: int, m: int) -> Settled:
+    """No pair is settled."""
+    count = min(K, 2 * m + SPARE_ROWS)
+    nobody = {name: np.full(n, -1, np.int64) for name, n in (("rows", K), ("owners", count))}
+    return Settled.zeros({"K": K, "R": count}, used=np.zeros(count, np.int64), **nobody)
+
+
+def new_pairs_left(K: int, m: int, settled: Settled | None = None) -> PairsLeft:
+    """All pairs are left, or those that `settled` leaves."""
+    return PairsLeft.zeros({"K": K}, settled=new_settled(K, m) if settled is None else settled)
+
+
+def forget_pairs(left: PairsLeft) -> None:
+    """All pairs are left: the data are others."""
+    settled = left.settled
+    settled.rows[:], settled.owners[:], settled.used[:], settled.times[:] = -1, -1, 0, 0
+    left.accepted[:], left.dropped[:] = 0, 0

@@ -10,7 +10,6 @@ from mislid import Instance
 from mislid.algorithms import FrankWolfe, Selective
 from mislid.engine import Engine
 from mislid.question import Question
-from mislid.stopping import LikelihoodRatio
 from oracles.plans import frank_wolfe_target
 
 
@@ -33,7 +32,7 @@ def test_settled_pairs_are_left_out(rng: Generator, m: int) -> None:
         easy = random_instance(rng, 6, 2, 0.0)
         instance = Instance(easy.model, easy.means, noise=4.0 * easy.noise)
         question = Question(instance.model, m, noise=instance.noise, delta=0.3)
-        engine = Engine(question, Selective(FrankWolfe()), LikelihoodRatio(selective=True))
+        engine = Engine(question, Selective(FrankWolfe()), "glr-selective")
         run, target = Run(engine, instance, rng), np.full(6, 1.0 / 6)
         for _ in run.proposals(100, test=True):
             t = engine.samples + 1

@@ -9,7 +9,7 @@ from mislid.algorithms import MisLid
 from mislid.algorithms.game import Game, allocate, learn
 from mislid.algorithms.registry import compile_sampling
 from mislid.question import Question
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import new_setting
 from oracles.draws import AdaHedge
 

@@ -8,8 +8,8 @@ import pytest
 
 import mislid
 from mislid.algorithms import ALGORITHMS, registry
+from mislid.algorithms.registry import import_modules
 from mislid.engine import Engine
-from mislid.stopping.registry import import_modules
 
 FILE = '''
 """Two arms in turn, then all."""
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from mislid._jit import Struct, kernel
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
-from mislid.stopping.registry import Setup
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
 

@@ -18,11 +18,10 @@ from mislid.algorithms import (
 )
 from mislid.engine import Engine
 from mislid.question import Question
-from mislid.stopping import LikelihoodRatio
 from oracles.elimination import PlainPairs, PlainRatioTest, selective_lingape
 from oracles.rivals import Data
 
-ELIMINATION = LikelihoodRatio(selective=True)
+ELIMINATION = "glr-selective"
 GAME = MisLid("empirical", gap=0.01, sampling="tracking", every_arm=True)
 PLANS = [FrankWolfe(), LazyTrackAndStop(), TopTwo()]
 RULES = [LinGapE(growth=2.0), LinGIFA(), GAME, BestResponse(), *PLANS]

@@ -10,7 +10,7 @@ from mislid import Model
 from mislid.question import Question
 from mislid.stopping.equal import hold_for_every_noise, take_noise
 from mislid.stopping.evidence import by_features, by_two_arms, families_of
-from mislid.stopping.registry import _families, _spread
+from mislid.stopping.rules import _families, _spread
 from mislid.stopping.spread import Spread
 from mislid.stopping.state import ALL_ARMS, LINEAR, TWO_ARMS, begin_with, new_setting, new_state
 

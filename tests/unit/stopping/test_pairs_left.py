@@ -5,21 +5,21 @@ import pytest
 
 from mislid._jit import Indices, for_python
 from mislid.stopping import pairs_left
-from mislid.stopping.pairs_left import new_pairs_left
+from mislid.stopping.state import PairsLeft, new_pairs_left
 from oracles.elimination import PlainPairs, possible_answers
 
-begin = for_python(pairs_left.begin_to_settle)
-settle = for_python(pairs_left.settle_pair)
+give_rows = for_python(pairs_left.give_rows)
+settle = for_python(pairs_left.settle)
 conclude = for_python(pairs_left.draw_conclusions)
 look = for_python(pairs_left.is_left)
 counted = for_python(pairs_left.count_left)
 
 
 def settle_one(
-    left: pairs_left.PairsLeft, incumbents: Indices, i: int, j: int, samples: int, tol: float = 0.0
+    left: PairsLeft, incumbents: Indices, i: int, j: int, samples: int, tol: float = 0.0
 ) -> None:
-    begin(left, incumbents, samples)
-    settle(left, i, j, samples)
+    give_rows(left.settled, incumbents, samples)
+    settle(left.settled, i, j, samples)
     conclude(left, len(incumbents), tol)
 
 

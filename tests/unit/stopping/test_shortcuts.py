@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.measured import Data, engine_of, random_data, setting_of, state_of
-from mislid.stopping.registry import CompiledStopping, Setup, compile_stopping
-from mislid.stopping.rules import STOPPING_RULES
+from mislid.stopping.rules import STOPPING_RULES, CompiledStopping, Setup, compile_stopping
 from mislid.stopping.state import Setting, State, new_state, take_in
 
 
