@@ -10,7 +10,7 @@ import numpy as np
 
 from mislid._jit import Matrix, PerArm, Struct, inner
 from mislid.algorithms.registry import Algorithm
-from mislid.stopping.projected_test import heuristic, logarithmic
+from mislid.stopping.published import heuristic, logarithmic
 from mislid.stopping.state import Setting, State, take_best
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from mislid.errors import ProblemError
 from mislid.geometry.linalg import cholesky_solve, dot
 from mislid.geometry.newton import STALLED
 from mislid.geometry.two_arms import leave_nothing_out
-from mislid.stopping.projected_test import unstructured
+from mislid.stopping.published import unstructured
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 

@@ -292,7 +292,7 @@ class Selective(Algorithm):
     """A sampling rule that ignores the pairs that the stopping rule has settled.
 
     Selective elimination (Tirinzoni and Degenne 2022). It needs a stopping rule that settles pairs
-    one by one: `guaranteed` or `glr-selective`. With others nothing changes.
+    one by one: `guaranteed` or, in linear models, `glr-selective`. With others nothing changes.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ import numpy as np
 from mislid._formatting import shown
 from mislid.errors import ProblemError
 from mislid.geometry.search import search_space
-from mislid.stopping import evidence, projected_test
+from mislid.stopping import evidence
 from mislid.stopping import spread as equal
 from mislid.stopping.adaptive import Adaptive, judge_adaptive
 from mislid.stopping.all_arms import AllArms
@@ -22,9 +22,13 @@ from mislid.stopping.diagonal import Diagonal
 from mislid.stopping.equal import Spread, hold_for_every_noise, take_noise
 from mislid.stopping.families import Families, Family
 from mislid.stopping.noise import NOISE_MODELS
-from mislid.stopping.projected_test import judge_projected, new_projected_test
 from mislid.stopping.proof import Proof, judge_proof
-from mislid.stopping.ratio_test import RatioTest, judge_ratio, judge_tube_ratio
+from mislid.stopping.published import (
+    RatioTest,
+    judge_projected,
+    judge_ratio,
+    new_projected_test,
+)
 from mislid.stopping.ridge import new_ridge_space
 from mislid.stopping.state import EQUAL, KNOWN, UNKNOWN, Setting, new_pairs_left, new_settled
 from mislid.stopping.unknown_noise import shifts
@@ -100,7 +104,7 @@ STOPPING_RULES = _by_name(
 
 PUBLISHED_RULES = _by_name(
     StoppingRule("glr", "likelihood ratio above ln((t + 1) / delta)"),
-    StoppingRule("glr-selective", "as glr; a pair stays settled (Tirinzoni and Degenne 2022)"),
+    StoppingRule("glr-selective", "as glr; in linear models, pairs stay settled"),
 )
 """Rules of published comparisons, for simulations, by their names; studies do not stop by them."""
 
@@ -204,13 +208,6 @@ class CompiledStopping(NamedTuple):
     left: PairsLeft | None = None
 
 
-_THRESHOLDS = {
-    "heuristic": projected_test.HEURISTIC,
-    "paper": projected_test.PAPER,
-    "paper-printed": projected_test.PAPER_PRINTED,
-}
-
-
 def compile_stopping(rule: StoppingRule, setup: Setup) -> CompiledStopping:
     """Compile a rule; one written in Python gets the estimates of `heuristic`.
 
@@ -227,12 +224,12 @@ def compile_stopping(rule: StoppingRule, setup: Setup) -> CompiledStopping:
         Its struct and its kernel.
     """
     setting = setup.setting
-    if rule.name in PUBLISHED_RULES:
-        return _ratio_test(rule, setup)
     if rule.name == "guaranteed":
         return _proof(setting)
-    threshold = _THRESHOLDS["heuristic" if rule.judge is not None else rule.name]
-    return CompiledStopping(new_projected_test(setting, threshold), judge_projected)
+    if rule.name in PUBLISHED_RULES and setting.eps == 0.0:
+        return _ratio_test(rule, setup)
+    name = "heuristic" if rule.judge is not None else rule.name.removesuffix("-selective")
+    return CompiledStopping(new_projected_test(setting, name), judge_projected)
 
 
 def _proof(setting: Setting) -> CompiledStopping:
@@ -299,4 +296,4 @@ def _ratio_test(rule: StoppingRule, setup: Setup) -> CompiledStopping:
         ridge=new_ridge_space(setting, corner),
     )
     left = new_pairs_left(setting.X.shape[0], setting.m) if selective else None
-    return CompiledStopping(struct, judge_tube_ratio if setting.eps > 0.0 else judge_ratio, left)
+    return CompiledStopping(struct, judge_ratio, left)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import lambertw
 
 from mislid._jit import for_python
-from mislid.stopping import projected_test as thresholds
+from mislid.stopping import published as thresholds
 from oracles.paper_thresholds import (
     heuristic_threshold,
     paper_linear_threshold,

@@ -1,6 +1,8 @@
-"""Stopping rules with one threshold for the distance of the projected means to their alternative.
+"""Stopping rules of publications: all pairs against one threshold.
 
-The paper's, as corrected and as printed, and the heuristic of its published runs.
+The paper's rules, as corrected and as printed, the heuristic of its published runs, and the
+generalised likelihood ratio test of linear models. In a tube the latter is the test of the
+projected means with the threshold ln((t + 1) / delta).
 
 Evidence is 1/2 sum_k N_k (x_k - y_k)^2 / sigma_k^2 between means x and y, with N_k measurements of
 arm k and known noise sigma_k. It has no unit, and neither has a threshold.
@@ -23,10 +25,12 @@ import math
 import numpy as np
 
 from mislid._jit import Square, Struct, inner, kernel
-from mislid.geometry.linalg import gram, is_above
+from mislid.geometry.linalg import copy, gram, is_above
 from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.search import forget_means
-from mislid.geometry.two_arms import leave_nothing_out
+from mislid.geometry.two_arms import leave_nothing_out, list_challengers
+from mislid.stopping.pairs_left import count_left, draw_conclusions, give_rows, is_left, settle
+from mislid.stopping.ridge import RidgeSpace, squared_distance, update_ridge
 from mislid.stopping.schedule import (
     closest,
     cost_of_doubt,
@@ -36,13 +40,14 @@ from mislid.stopping.schedule import (
     keep_doubt,
     record,
 )
-from mislid.stopping.state import Setting, State
+from mislid.stopping.state import Setting, State, take_best
 
-HEURISTIC, PAPER, PAPER_PRINTED = range(3)
+PROJECTED_TESTS = ("heuristic", "paper", "paper-printed", "glr")
+HEURISTIC, PAPER, PAPER_PRINTED, RATIO = range(4)
 
 
 class ProjectedTest(Struct):
-    """Which threshold, and its constants."""
+    """One threshold for the distance of the projected means to their closest alternative."""
 
     kind: int
     log_inverse: float  # ln(1/delta)
@@ -50,11 +55,11 @@ class ProjectedTest(Struct):
     gram: Square
 
 
-def new_projected_test(setting: Setting, kind: int) -> ProjectedTest:
-    """The test before the first measurement."""
+def new_projected_test(setting: Setting, name: str) -> ProjectedTest:
+    """The test of this name before the first measurement."""
     return ProjectedTest.zeros(
         {"d": setting.X.shape[1]},
-        kind=kind,
+        kind=PROJECTED_TESTS.index(name),
         log_inverse=-math.log(setting.delta),
         largest_square=float(np.max(np.sum(setting.X**2, axis=1) / setting.variance)),
     )
@@ -142,6 +147,8 @@ def _threshold(setting: Setting, rule: ProjectedTest, state: State) -> float:
     t, level, information = float(state.samples), rule.log_inverse, 0.0
     if rule.kind == HEURISTIC:
         return heuristic(t, level)
+    if rule.kind == RATIO:
+        return logarithmic(t, level, 1.0)
     for k in range(K):
         information += state.weights[k]
     beta = unstructured(t, K, level)
@@ -195,3 +202,85 @@ def judge_projected(setting: Setting, rule: ProjectedTest, state: State, testing
             state.answered = state.samples
     leave_nothing_out(state.test)
     return answer
+
+
+class RatioTest(Struct):
+    """The likelihood ratio test of linear models: its options, and the regression.
+
+    With a ridge regression as in `ridge`, the statistic of challenger i and incumbent j is
+        (mean_j - mean_i)^2 / (2 |x_i - x_j|^2_{V^-1}),
+    and the rule stops once that of every pair exceeds the threshold. Where it is selective, a pair
+    whose statistic did so once stays settled (`pairs_left`), and it stops once none is left.
+    """
+
+    log_inverse: float  # ln(1/delta)
+    selective: bool  # pairs once settled stay so
+    projects: bool  # whether the sampling rule looks at the projected means
+    ridge: RidgeSpace
+
+
+@inner
+def _estimate(setting: Setting, rule: RatioTest, state: State) -> bool:
+    """The regression, and the incumbents; whether there are any."""
+    update_ridge(setting, state, rule.ridge)
+    if rule.projects:
+        return estimate(setting, state)
+    state.judged = state.samples
+    copy(rule.ridge.means, state.projected)
+    take_best(state, state.projected)
+    return True
+
+
+@inner
+def _pair_ratio(setting: Setting, ridge: RidgeSpace, i: int, j: int) -> float:
+    """The statistic of a pair; infinite where its arms have the same features."""
+    gap = ridge.means[j] - ridge.means[i] + setting.tol
+    if gap <= 0.0:
+        return 0.0
+    square = squared_distance(setting.X, ridge.images, i, j)
+    return gap * gap / (2.0 * square) if square > 0.0 else math.inf
+
+
+@inner
+def _look_at_pairs(setting: Setting, rule: RatioTest, state: State, threshold: float) -> bool:
+    """Record the pair with the least statistic of those looked at; whether one has enough.
+
+    Where pairs are settled, only those that are left are looked at, and those with enough are
+    settled now.
+    """
+    m, incumbents, challengers = setting.m, state.incumbents, state.test.challengers
+    least, enough = np.inf, False
+    for a in range(state.counts.shape[0] - m):
+        for b in range(m):
+            i, j = challengers[a], incumbents[b]
+            if rule.selective and not is_left(state.left, i, j):
+                continue
+            ratio = _pair_ratio(setting, rule.ridge, i, j)
+            if ratio < least or least == np.inf:
+                least = ratio
+                record(state, ratio, threshold, i, j)
+            if ratio > threshold:
+                enough = True
+                if rule.selective:
+                    settle(state.left.settled, i, j, state.samples)
+    return enough
+
+
+@kernel
+def judge_ratio(setting: Setting, rule: RatioTest, state: State, testing: bool) -> bool:
+    """Estimate and, if `testing`, say whether every pair has had a statistic above the threshold.
+
+    O(K d) and O(d) for every pair that is looked at.
+    """
+    if not _estimate(setting, rule, state) or not testing:
+        return False
+    count_test(state)
+    list_challengers(state.counts.shape[0], state.incumbents, state.test.challengers)
+    threshold = logarithmic(float(state.samples), rule.log_inverse, 1.0)
+    if not rule.selective:
+        _look_at_pairs(setting, rule, state, threshold)
+        return state.statistic > threshold
+    give_rows(state.left.settled, state.incumbents, state.samples)
+    if _look_at_pairs(setting, rule, state, threshold):
+        draw_conclusions(state.left, setting.m, setting.tol)
+    return count_left(state.left, state.incumbents, state.test.challengers) == 0
