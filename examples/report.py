@@ -15,7 +15,7 @@ import numpy as np
 
 import mislid
 from mislid.paper.demo import MISSPECIFICATION, NOISE, M, demo_instance
-from mislid.plotting import as_png, draw_candidates, draw_evidence
+from mislid.plotting import as_png, draw_candidates
 from mislid.report import write_report
 from mislid.study import Study
 
@@ -57,19 +57,17 @@ def measured(seed: int) -> Study:
 
 
 def save_picture(study: Study, path: Path) -> None:
-    """The report's pictures, one below the other."""
-    seen = study.overview()
-    figures = [draw_candidates(seen), draw_evidence(seen)]
-    images = [mpl.image.imread(BytesIO(as_png(figure, 120))) for figure in figures if figure]
-    white = [np.pad(image, ((24, 24), (24, 24), (0, 0)), constant_values=1) for image in images]
-    mpl.image.imsave(path, np.vstack(white), metadata={"Software": None})
+    """The report's picture, with a margin."""
+    image = mpl.image.imread(BytesIO(as_png(draw_candidates(study.overview()), 120)))
+    white = np.pad(image, ((24, 24), (24, 24), (0, 0)), constant_values=1)
+    mpl.image.imsave(path, white, metadata={"Software": None})
 
 
 def parsed() -> argparse.Namespace:
     """The arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=Path("report.html"), help="the page")
-    parser.add_argument("--picture", type=Path, help="its pictures, as a PNG file")
+    parser.add_argument("--picture", type=Path, help="its picture, as a PNG file")
     parser.add_argument("--seed", type=int, default=0, help="of choices and measurements")
     return parser.parse_args()
 

@@ -29,11 +29,10 @@ from mislid._formatting import (
     table,
 )
 from mislid.errors import MislidError, ProblemError
-from mislid.forecast.evidence import NO_HISTORY
 from mislid.forecast.overview import Overview
 from mislid.io import new_place, write_whole
 from mislid.plotting import theme
-from mislid.plotting.study import MOST, draw_candidates, draw_evidence
+from mislid.plotting.study import MOST, draw_candidates
 from mislid.study import Study
 from mislid.study.events import Decided
 from mislid.study.settings import MAXIMIZE
@@ -131,8 +130,7 @@ def _running(overview: Overview, ahead: bool) -> list[str]:
             "estimate before the first round is complete."
         )
         return ["Not decided yet.", so_far, trials]
-    if ahead and overview.history is not None:
-        share = percent(overview.history.share)
+    if ahead and (share := _share(overview)):
         so_far += f" have brought {share} of the evidence that the hardest pair needs"
     so_far += f". In front now: {_names(overview, overview.best_now)}."
     forecast = overview.progress.statement if ahead else ""
@@ -140,11 +138,18 @@ def _running(overview: Overview, ahead: bool) -> list[str]:
     return ["Not decided yet.", so_far, forecast, trials]
 
 
+def _share(overview: Overview) -> str:
+    """The evidence of the hardest pair as a share of what is needed; empty where none is known."""
+    evidence, needed = overview.progress.statistic, overview.progress.threshold
+    if overview.decided or not evidence or not needed:
+        return ""
+    return percent(min(max(evidence / needed, 0.0), 1.0))
+
+
 def _key_numbers(overview: Overview, ahead: bool) -> Html:
     shown = {"state": overview.status, "measurements": f"{overview.samples:,}"}
-    if ahead and overview.history is not None and not overview.contradictions:
-        needed = "was" if overview.decided else "is"
-        shown[f"evidence, of what {needed} needed"] = percent(overview.history.share)
+    if ahead and (share := _share(overview)):
+        shown["evidence, of what is needed"] = share
     if ahead and overview.progress.more:
         shown["to go, about"] = roughly(overview.progress.more)
     bound = "≤ " if overview.proven else "wanted: "
@@ -212,7 +217,6 @@ def page(overview: Overview) -> str:
     """The page about a study at one moment."""
     sections: dict[str, Callable[[Overview], Html]] = {
         "Means and measurements": _candidates,
-        "Evidence": _evidence,
         "Misspecification": _sensitivity,
         "All candidates": _table,
         "Settings": _settings,
@@ -275,27 +279,10 @@ def _candidates(overview: Overview) -> Html:
         f"probability at least {level} all intervals hold the true means, at once and at all "
         "times, however candidates were chosen, if the declared noise and misspecification hold. "
     )
-    if overview.optimal is not None:
-        caption += "Optimal shares are those that would be best if the present estimates were true."
     if overview.K > MOST:
         caption += f" The first {MOST} of {overview.K:,} are drawn; all are in the table."
     figure = draw_candidates(overview)
     return _picture(caption, figure, "means with confidence intervals, and shares")
-
-
-def _evidence(overview: Overview) -> Html:
-    history, figure = overview.history, draw_evidence(overview)
-    if history is None or figure is None:
-        return element("p", NO_HISTORY, class_="note") if overview.best_now else Html()
-    caption = (
-        f"For {_leaders(overview)} and other candidates: the evidence that their means are in this "
-        "order, as a share of the amount that proves it. A pair is settled for good when the rule "
-        "finds that it has reached 100%, which may be a while after. The study is decided when all "
-        "are settled; what comes later is not drawn."
-    )
-    if history.hidden:
-        caption += f" {history.hidden:,} pairs that are easier to tell apart are not drawn."
-    return _picture(caption, figure, "evidence over time")
 
 
 def _sensitivity(overview: Overview) -> Html:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import secrets
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -109,8 +108,6 @@ def _status_lines(
         lines["evidence"] = f"{number(progress.statistic)} of {needed}"
     if not seen.decided:
         lines["forecast"] = progress.statement
-        if progress.lower_bound is not None and math.isfinite(progress.lower_bound):
-            lines["any method needs"] = f"about {number(progress.lower_bound)} in all"
     if seen.proved is not None:
         largest, least = seen.proved
         up_to = "none" if largest is None else f"all up to {number(largest)}"

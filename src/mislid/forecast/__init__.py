@@ -4,16 +4,14 @@ Nothing here changes a study. The methods of `mislid.study.Study` call these fun
 """
 
 from mislid.forecast.checks import Sensitivity, SensitivityRow, StudyWarning
-from mislid.forecast.evidence import EstimateRow, History, Ranking, ResultNow, Threshold
+from mislid.forecast.evidence import EstimateRow, Ranking, ResultNow, Threshold
 from mislid.forecast.overview import Overview
-from mislid.forecast.planning import BudgetCheck, FeatureCheck
+from mislid.forecast.planning import Expectation
 from mislid.forecast.simulate import StudyProgress, WhatIf
 
 __all__ = [
-    "BudgetCheck",
     "EstimateRow",
-    "FeatureCheck",
-    "History",
+    "Expectation",
     "Overview",
     "Ranking",
     "ResultNow",

@@ -32,12 +32,6 @@ if TYPE_CHECKING:
 
 # Earlier times at which two arms are looked at, besides those when pairs were settled.
 MOST_LOOKS = 100
-# Times and pairs of a history, and why there is none.
-TIMES, MOST_PAIRS = 24, 12
-NO_HISTORY = (
-    "Evidence over time is shown for the stopping rule guaranteed, where the standard deviation of "
-    "the noise is declared or the same for all candidates, once the first design is measured."
-)
 
 
 def intervals(overview: Overview) -> Matrix:
@@ -126,76 +120,6 @@ def proved_range(overview: Overview) -> tuple[float | None, float]:
     spread = spread_of(question.noise_model, *data, engine.scatter)
     residuals = Residuals.of(question.model, *data, question.noise, spread)
     return proofs.reach(-math.log(delta)), residuals.least(delta)
-
-
-@dataclass(frozen=True, eq=False)
-class History:
-    """Evidence of the pairs that are hardest to tell apart, over time.
-
-    Attributes
-    ----------
-    times
-        Numbers of measurements (n,).
-    pairs
-        Challengers and incumbents (p, 2), the hardest pair first.
-    shares
-        Evidence (n, p) as a share of the amount that settles a pair, from 0 to 1; 1 for settled
-        pairs. The rule does not look at every pair after every measurement, so a pair may be
-        settled some time after its evidence was enough.
-    settled
-        Numbers of measurements after which pairs were settled for good (p,); infinite for open
-        ones.
-    hidden
-        How many other pairs there are.
-
-    Examples
-    --------
-    >>> from mislid import create_study
-    >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.2)
-    >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.6)] * 3)
-    >>> history = study.overview().history
-    >>> history.pairs.tolist(), history.shares[-1].tolist()
-    ([[2, 1], [0, 1]], [0.0, 1.0])
-    """
-
-    times: NDArray[np.int64]
-    pairs: Pairs
-    shares: Matrix
-    settled: Vector
-    hidden: int
-
-    @property
-    def share(self) -> float:
-        """The share of the hardest pair."""
-        return float(self.shares[-1, 0])
-
-
-def evidence_over_time(overview: Overview) -> History | None:
-    """The history of the leaders' pairs until the decision."""
-    engine, decision = overview.engine, overview.decision
-    question = engine.question
-    usable = engine.stopping.name == GUARANTEED and question.noise_model in (KNOWN, EQUAL)
-    if not usable or not engine.is_estimated:
-        return None
-    first = 1 + max(int(np.argmax(overview.arms == arm)) for arm in engine.design)
-    last = overview.samples if decision is None else decision.samples
-    times = np.unique(np.linspace(first, last, TIMES).round().astype(np.int64))
-    families = families_of(
-        question.K, question.m, question.structured, question.delta, question.noise
-    )
-    found = []
-    for standing in _standings(overview, families, times.tolist()):
-        proofs = AnswerEvidence(standing, overview.leaders)
-        found.append(proofs.at(question.model.misspecification, families.level))
-    settled = _settled(overview, proofs.pairs).astype(np.float64)
-    settled[settled == 0.0] = math.inf
-    # Open pairs by their evidence, then settled ones, the last one first.
-    is_settled = settled <= last
-    order = np.lexsort((found[-1], np.where(is_settled, -settled, 0.0), is_settled))[:MOST_PAIRS]
-    shares = np.clip(np.array(found)[:, order] / families.level, 0.0, 1.0)
-    shares[times[:, None] >= settled[order]] = 1.0
-    hidden = len(proofs.pairs) - order.size
-    return History(times, proofs.pairs[order], shares, settled[order], hidden)
 
 
 @dataclass(frozen=True, slots=True)

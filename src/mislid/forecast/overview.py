@@ -10,17 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mislid._validation import Matrix, Vector
+from mislid._validation import Matrix
 from mislid.errors import CertificateError
 from mislid.forecast.checks import Sensitivity, StudyWarning, sensitivity, warnings_of
-from mislid.forecast.evidence import (
-    History,
-    evidence_over_time,
-    intervals,
-    proved_range,
-)
-from mislid.forecast.simulate import StudyProgress, likely_deviations, progress
-from mislid.geometry.time import CharacteristicTime, characteristic_time
+from mislid.forecast.evidence import intervals, proved_range
+from mislid.forecast.simulate import StudyProgress, progress
 from mislid.io import as_plain
 from mislid.stopping.rules import stopping_rule_called
 from mislid.study.assumption_tests import in_words
@@ -32,8 +26,6 @@ from mislid.study.state import NOISE, summary_of
 
 # Pairs times candidates beyond which searches over all pairs take more than some seconds.
 LARGEST_GAME = 400_000
-# Relative accuracy of the characteristic time.
-RTOL = 0.01
 
 
 class Overview:
@@ -195,40 +187,6 @@ class Overview:
         """As `Study.sensitivity` gives it; None where features prove nothing."""
         useless = self.candidates.features is None or self.settings.noise_model == UNKNOWN
         return None if useless else sensitivity(self)
-
-    @cached_property
-    def history(self) -> History | None:
-        """Evidence of the leaders' pairs over time.
-
-        None before there are estimates, with another rule than `guaranteed`, and where candidates
-        have noise levels of their own that are not known.
-        """
-        return evidence_over_time(self)
-
-    @cached_property
-    def time(self) -> CharacteristicTime | None:
-        """The characteristic time if the present estimates were true; None where it is not known.
-
-        It is not known before there are estimates, and takes long with many candidates.
-        """
-        settings, engine = self.settings, self.engine
-        is_slow = math.isfinite(settings.misspecification) and self.is_large
-        if engine.is_estimated and not is_slow:
-            with suppress(CertificateError):
-                return characteristic_time(
-                    engine.question.model,
-                    engine.estimate,
-                    settings.m,
-                    noise=likely_deviations(settings, engine),
-                    tolerance=settings.tolerance,
-                    rtol=RTOL,
-                )
-        return None
-
-    @property
-    def optimal(self) -> Vector | None:
-        """The best allocation (K,) if the present estimates were true."""
-        return None if self.time is None or self.time.note else self.time.allocation
 
     def names(self, arms: Iterable[int]) -> tuple[Label, ...]:
         """The labels of arms.

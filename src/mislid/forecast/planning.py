@@ -117,63 +117,35 @@ def _first(numbers: Sequence[T], enough: Callable[[T], bool]) -> T | None:
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureCheck(PlainRecord):
-    """What the features of a study are worth.
+class Expectation(PlainRecord):
+    """What can be expected of a study, as numbers of measurements or as gaps.
 
     Attributes
     ----------
-    K, d, rank
-        Candidates, features, and how many features do not depend on others.
-    gap
-        The noise of one measurement, as a plausible distance of two candidates. None where it is
-        not known; then the numbers of measurements are those for the noise itself.
-    samples_without
-        Measurements in all to tell any two candidates apart that differ by `gap`, without features.
-    samples_linear, samples_with
+    without
+        Measurements in all to tell any two candidates apart that differ by the noise, or the least
+        gap that a budget can be expected to prove, without features.
+    linear, declared
         The same with features, if means are linear in them, and with the declared misspecification;
         the latter is None where that is not known, or the noise is not. Both are None where
         features prove nothing.
     misspecification
         The declared one; infinite where it is not known.
+    noise
+        Of a typical candidate. None where it is not known, and gaps are multiples of it.
+    statement
+        A summary in a sentence.
     """
 
-    K: int
-    d: int
-    rank: int
-    gap: float | None
-    samples_without: int | None
-    samples_linear: int | None
-    samples_with: int | None
+    without: float | None
+    linear: float | None
+    declared: float | None
     misspecification: float
-
-    @property
-    def statement(self) -> str:
-        """A summary in a sentence or two."""
-        if self.rank >= self.K:
-            return (
-                f"the features say nothing: with {self.rank} of them that are independent, any "
-                f"means of {self.K} candidates are linear in them; use fewer features"
-            )
-        if self.gap is None and self.samples_linear is None:
-            return (
-                "the features help to choose what to measure, and prove nothing: that needs a "
-                "noise that is known"
-            )
-        without, linear, declared = (
-            "endlessly many" if samples is None else f"{samples:,}"
-            for samples in (self.samples_without, self.samples_linear, self.samples_with)
-        )
-        apart = "the noise" if self.gap is None else f"{self.gap:.3g}, the noise"
-        words = (
-            f"to tell apart two candidates whose means differ by {apart}, it takes about {without} "
-            f"measurements in all without the features, {linear} if means are linear in them"
-        )
-        if self.samples_with is not None and self.misspecification > 0.0:
-            words += f", {declared} if that holds to within {self.misspecification:.3g}"
-        return words
+    noise: float | None
+    statement: str
 
 
-def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
+def check_features(settings: Settings, candidates: Candidates) -> Expectation:
     """What the features of a study are worth."""
     if candidates.features is None:
         raise ProblemError(
@@ -181,7 +153,7 @@ def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
             "measured"
         )
     # As the model takes them: without columns that depend on others.
-    rank, declared = candidates.model(math.inf).features.shape[1], settings.misspecification
+    rank, eps = candidates.model(math.inf).features.shape[1], settings.misspecification
     expected = Expected(settings, candidates)
     without = expected.samples(expected.noise)
 
@@ -192,80 +164,55 @@ def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
             return None
         return expected.samples(expected.noise, eps) if rank < candidates.K else without
 
-    return FeatureCheck(
-        K=candidates.K,
-        d=candidates.features.shape[1],
-        rank=rank,
-        gap=expected.noise if expected.is_known else None,
-        samples_without=without,
-        samples_linear=samples(0.0),
-        samples_with=samples(declared),
-        misspecification=declared,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetCheck(PlainRecord):
-    """What a budget can be expected to prove.
-
-    Attributes
-    ----------
-    budget
-        Number of measurements in all.
-    gap_without
-        The least distance of two means that they can be expected to tell apart, without features;
-        None if they are too few for any.
-    gap_linear, gap_with
-        The same with features, if means are linear in them, and with the declared misspecification.
-        None also where there are no features, or the misspecification is not known.
-    misspecification
-        The declared one; infinite where it is not known.
-    noise
-        Of a typical candidate, to compare gaps with. None where it is not known, and gaps are
-        multiples of it.
-    """
-
-    budget: int
-    gap_without: float | None
-    gap_linear: float | None
-    gap_with: float | None
-    misspecification: float
-    noise: float | None
-
-    @property
-    def statement(self) -> str:
-        """A summary in one sentence."""
-        if self.gap_without is None and self.gap_linear is None:
-            return f"{self.budget:,} measurements are too few to tell any candidates apart"
-        without, linear, declared = (
-            "no gap at all" if gap is None else f"{gap:.3g}"
-            for gap in (self.gap_without, self.gap_linear, self.gap_with)
-        )
+    noise = expected.noise if expected.is_known else None
+    numbers = without, samples(0.0), samples(eps)
+    if rank >= candidates.K:
         words = (
-            f"{self.budget:,} measurements can be expected to tell two candidates apart that "
-            f"differ by {without}"
+            f"the features say nothing: with {rank} of them that are independent, any means of "
+            f"{candidates.K} candidates are linear in them; use fewer features"
         )
-        if self.noise is None:
-            return f"{words} times the noise"
-        if self.gap_linear is not None:
-            words += f" without the features, by {linear} if means are linear in them"
-        if self.gap_with is not None and self.misspecification > 0.0:
-            words += f", by {declared} if to within {self.misspecification:.3g}"
-        return f"{words}; the noise is {self.noise:.3g}"
+    elif settings.noise_model == UNKNOWN:
+        words = (
+            "the features help to choose what to measure, and prove nothing: that needs a noise "
+            "that is known"
+        )
+    else:
+        apart = "the noise" if noise is None else f"{noise:.3g}, the noise"
+        shown = ["endlessly many" if n is None else f"{n:,}" for n in numbers]
+        words = (
+            f"to tell apart two candidates whose means differ by {apart}, it takes about "
+            f"{shown[0]} measurements in all without the features, {shown[1]} if means are linear "
+            "in them"
+        )
+        if numbers[2] is not None and eps > 0.0:
+            words += f", {shown[2]} if that holds to within {eps:.3g}"
+    return Expectation(*numbers, eps, noise, words)
 
 
-def check_budget(settings: Settings, candidates: Candidates, budget: int | None) -> BudgetCheck:
+def check_budget(settings: Settings, candidates: Candidates, budget: int | None) -> Expectation:
     """What a budget can be expected to prove."""
     if budget is None:
         raise ProblemError("budget must be given: the study was created without one; got None")
-    expected, declared = Expected(settings, candidates), settings.misspecification
+    expected, eps = Expected(settings, candidates), settings.misspecification
     is_featured = candidates.features is not None and settings.is_structured
-    is_declared = is_featured and math.isfinite(declared)
-    return BudgetCheck(
-        budget=budget,
-        gap_without=expected.gap(budget),
-        gap_linear=expected.gap(budget, 0.0) if is_featured else None,
-        gap_with=expected.gap(budget, declared) if is_declared else None,
-        misspecification=declared,
-        noise=expected.noise if expected.is_known else None,
+    noise = expected.noise if expected.is_known else None
+    gaps = (
+        expected.gap(budget),
+        expected.gap(budget, 0.0) if is_featured else None,
+        expected.gap(budget, eps) if is_featured and math.isfinite(eps) else None,
     )
+    if gaps[0] is None and gaps[1] is None:
+        words = f"{budget:,} measurements are too few to tell any candidates apart"
+        return Expectation(*gaps, eps, noise, words)
+    shown = ["no gap at all" if gap is None else f"{gap:.3g}" for gap in gaps]
+    words = (
+        f"{budget:,} measurements can be expected to tell two candidates apart that differ by "
+        f"{shown[0]}"
+    )
+    if noise is None:
+        return Expectation(*gaps, eps, noise, f"{words} times the noise")
+    if gaps[1] is not None:
+        words += f" without the features, by {shown[1]} if means are linear in them"
+    if gaps[2] is not None and eps > 0.0:
+        words += f", by {shown[2]} if to within {eps:.3g}"
+    return Expectation(*gaps, eps, noise, f"{words}; the noise is {noise:.3g}")

@@ -122,9 +122,6 @@ class StudyProgress(Forecast):
     statistic, threshold
         The evidence for that pair, and the amount that is needed; those of the decision once there
         is one. None where the rule has none.
-    lower_bound
-        Measurements in all that any method with this error rate needs on average if the means are
-        as estimated now: T kl(1 - delta, delta). Infinite where they are tied.
     spent
         The cost of the measurements so far; None in a study without costs.
     """
@@ -133,7 +130,6 @@ class StudyProgress(Forecast):
     pair: tuple[Label, ...] | None = None
     statistic: float | None = None
     threshold: float | None = None
-    lower_bound: float | None = None
     spent: float | None = None
 
 
@@ -174,22 +170,19 @@ def progress(overview: Overview, simulations: int | None = None) -> StudyProgres
     note = REFUTED if overview.refuted else "" if overview.has_rules else NO_RULES
     if note:
         return StudyProgress(None, 0, None, note, best, spent=spent)
-    decision, time, delta = overview.decision, overview.time, overview.settings.delta
-    verdict: Verdict | None
+    decision, verdict = overview.decision, None
     if decision is not None:
         more = ENOUGH
         verdict = Verdict(True, decision.statistic, decision.threshold, decision.pair)
     else:
         forward = Forward(overview, overview.settings)
         more, verdict = _to_go(overview, forward, simulations), forward.verdict
-    bound = None if time is None else time.samples(delta) if delta < 0.5 else 0.0
     return StudyProgress(
         *more,
         best_now=best,
         pair=overview.names(verdict.pair) if verdict and verdict.pair else None,
         statistic=_known(verdict.statistic) if verdict else None,
         threshold=_known(verdict.threshold) if verdict else None,
-        lower_bound=bound,
         spent=spent,
     )
 

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from mislid.forecast import (
-        BudgetCheck,
         EstimateRow,
-        FeatureCheck,
+        Expectation,
         Overview,
         Ranking,
         ResultNow,
@@ -866,13 +865,13 @@ class Study:
             raise ProblemError(f"{what} proves nothing: {words}")
         return overview
 
-    def features_check(self) -> FeatureCheck:
+    def features_check(self) -> Expectation:
         """What the features are worth, by what was declared alone; no measurement is looked at.
 
         Returns
         -------
-        FeatureCheck
-            Sizes, leverage, and measurements that are needed with the features and without.
+        Expectation
+            Measurements that are needed with the features and without.
 
         Raises
         ------
@@ -884,15 +883,15 @@ class Study:
         >>> from mislid import create_study
         >>> study = create_study(candidates=[[0], [1], [2], [3]], m=1, misspecification=0, noise=1)
         >>> check = study.features_check()
-        >>> check.d, check.samples_without > check.samples_with
-        (2, True)
+        >>> check.without > check.declared
+        True
         """
         from mislid.forecast.planning import check_features
 
         state = self._now()
         return check_features(state.settings, state.candidates)
 
-    def budget_check(self, budget: int | None = None) -> BudgetCheck:
+    def budget_check(self, budget: int | None = None) -> Expectation:
         """Which gap between candidates a budget can be expected to prove; no data are looked at.
 
         Parameters
@@ -902,7 +901,7 @@ class Study:
 
         Returns
         -------
-        BudgetCheck
+        Expectation
             The least gap with the features and without.
 
         Raises
@@ -915,7 +914,7 @@ class Study:
         >>> from mislid import create_study
         >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=1.0, budget=60)
         >>> few, many = study.budget_check(), study.budget_check(6000)
-        >>> few.gap_without > 5 * many.gap_without
+        >>> few.without > 5 * many.without
         True
         """
         from mislid.forecast.planning import check_budget

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 import mislid
-from helpers.report_studies import decided_study
 from mislid.errors import MislidError
 from mislid.forecast.evidence import pair_evidence
-from mislid.forecast.overview import Overview
 from mislid.stopping.evidence import by_two_arms
 from mislid.stopping.intervals import mean_intervals
 from mislid.study import Study
@@ -125,31 +123,3 @@ def test_what_was_settled_is_known_up_to_the_declared_misspecification() -> None
     assert found.declared == 0.3
     # By another M nothing of it is known.
     assert pair_evidence(seen, seen.leaders, structured=False).known is None
-
-
-@pytest.mark.parametrize("direction", ["maximize", "minimize"])
-def test_a_history_ends_when_all_pairs_are_settled(direction: str) -> None:
-    study = decided_study(1.0 if direction == "maximize" else -1.0, m=2, direction=direction)
-    study.add_observations([("c", study.settings.sign * 0.9)])
-    overview = study.overview()
-    history, decision = overview.history, overview.decision
-    assert history is not None
-    assert decision is not None
-    assert (len(history.pairs), history.hidden) == (6, 0)
-    assert history.times[-1] == decision.samples == history.settled.max()
-    assert history.shares[-1].min() >= 1.0 > history.shares[-2].min()
-    assert history.shares[:, 0][history.times < history.settled[0]].max() < 1.0
-
-
-def test_a_history_ends_with_the_present_evidence(running_overview: Overview) -> None:
-    overview = running_overview
-    history = overview.history
-    assert history is not None
-    assert history.times[-1] == overview.samples
-    proofs = pair_evidence(overview, overview.leaders, structured=True)
-    level = -math.log(overview.settings.delta)
-    found = proofs.at(0.1, level)
-    evidence = dict(zip(map(tuple, proofs.pairs.tolist()), found, strict=True))
-    for p, pair in enumerate(history.pairs.tolist()):
-        if math.isinf(history.settled[p]):
-            assert history.shares[-1, p] <= max(evidence[tuple(pair)], 0.0) / level + 1e-9

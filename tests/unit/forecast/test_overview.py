@@ -43,8 +43,6 @@ def shown(overview: Overview) -> str:
         overview.estimates.tolist(),
         overview.intervals.tolist(),
         overview.order.tolist(),
-        None if overview.optimal is None else overview.optimal.tolist(),
-        None if overview.history is None else overview.history.shares.tolist(),
         overview.fingerprint,
         overview.events,
     )

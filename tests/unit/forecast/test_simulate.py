@@ -5,7 +5,6 @@ import pytest
 
 import mislid
 from helpers.engines import assert_same, numbers_of
-from mislid import Model, characteristic_time
 from mislid.errors import ContradictedWarning
 from mislid.study import Study
 
@@ -41,13 +40,6 @@ def study() -> Study:
 
 
 class TestProgress:
-    def test_the_lower_bound_is_that_of_the_estimates(self, study: Study) -> None:
-        estimate = study._session.replay.engine.estimate
-        model = Model(list(FEATURES.values()), 0.2)
-        time = characteristic_time(model, estimate, 1, noise=0.5, rtol=1e-6)
-        bound = study.progress(simulations=1).lower_bound
-        assert bound == pytest.approx(time.samples(0.05), rel=0.01)
-
     @pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper"])
     def test_the_study_does_not_notice(self, algorithm: str) -> None:
         watched, alone = (measured(new_study(algorithm=algorithm), 12) for _ in range(2))
@@ -77,7 +69,7 @@ class TestProgress:
         later = study.progress()
         assert (later.more, later.more_high, later.statistic, later.pair) == (None,) * 4
         assert later.note == "no forecast: the data contradict what was declared"
-        assert (later.lower_bound, later.best_now) == (None, ("a",))
+        assert later.best_now == ("a",)
         for question in ({"delta": 0.3}, {"misspecification": 0.4}):
             asked = study.what_if(**question, simulations=FEW)
             assert (asked.decided_now, asked.more) == (False, None)

@@ -98,9 +98,9 @@ def test_a_decided_study(finished: Study, decided_overview: Overview) -> None:
     assert f"Decided after {result.samples:,} measurements by the rule “guaranteed”" in found.text()
     assert "proven to be at most 5%" in found.text()
     assert "No guarantee" not in found.text()
-    pictures = ["means with confidence intervals, and shares", "evidence over time"]
+    pictures = ["means with confidence intervals, and shares"]
     assert found.pictures == pictures
-    assert [tag for tag, _ in found.seen].count("svg") == 2
+    assert [tag for tag, _ in found.seen].count("svg") == 1
 
 
 def test_the_table_has_the_numbers_of_the_study(
@@ -216,11 +216,11 @@ def test_a_page_is_of_one_moment_while_others_tell(
 
         return telling
 
-    for name in ("summary", "draw_candidates", "draw_evidence"):
+    for name in ("summary", "draw_candidates"):
         part = getattr(page_module, name)
         monkeypatch.setattr(page_module, name, between(part))
     assert page(study.overview()) == before
-    assert study.samples == 15 + 3 * 2
+    assert study.samples == 15 + 2 * 2
     assert page(study.overview()) != before
     for opened in (study, other):
         opened._session.storage.close()

@@ -53,6 +53,6 @@ class TestCheck:
         check = study_of(300).budget_check()
         for factor, status in ((1.001, "decided"), (0.99, "running")):
             study = study_of(300)
-            best = factor * check.gap_without
+            best = factor * check.without
             study.add_observations([("a", 0.0), ("b", 0.0), ("c", best)] * 100)
             assert study.status == status

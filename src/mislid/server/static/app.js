@@ -232,9 +232,9 @@ class StudyView {
   }
 
   drawForecast(found, events) {
-    const rows = [[number(found.more), number(found.more_low), number(found.more_high), number(found.lower_bound), found.note]];
-    const heads = ["more measurements", "from", "to", "any method needs in all", ""];
-    put(this.place.forecast, this.heading("What is left", events), table(heads, rows, { left: [4] }));
+    const rows = [[number(found.more), number(found.more_low), number(found.more_high), found.note]];
+    const heads = ["more measurements", "from", "to", ""];
+    put(this.place.forecast, this.heading("What is left", events), table(heads, rows, { left: [3] }));
   }
 
   drawSensitivity(found, events) {
