@@ -45,16 +45,13 @@ def main() -> None:
 
 
 def weigh(learned: Representation, m: int) -> None:
-    """Print the trade-off between numbers of features."""
-    nothing = mislid.Model(learned.features, np.inf)
-    time = mislid.characteristic_time(nothing, learned.means, m, rtol=1e-2)
-    print(f"rank {learned.rank}; characteristic time without features {time.value:,.0f}")
-    print("  d   error   least    time   least")
-    for row in learned.trade_off(m):
-        print(
-            f"{row.d:>3} {row.misspecification:>7.3f} {row.least_misspecification:>7.3f} "
-            f"{row.time:>7,.0f} {row.least_time:>7,.0f}"
-        )
+    """Print what each number of features costs."""
+    print(f"rank {learned.rank}\n  d   error   least    time")
+    for d in range(1, learned.rank + 1):
+        kept = learned.reduce(d)
+        time = mislid.characteristic_time(kept.to_instance().model, kept.means, m, rtol=1e-2)
+        least = kept.least_misspecification
+        print(f"{d:>3} {kept.misspecification:>7.3f} {least:>7.3f} {time.value:>7,.0f}")
 
 
 def identify(learned: Representation, arguments: argparse.Namespace) -> None:

@@ -193,10 +193,9 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Headings and rows of cells, and the comments `# key=value` above the headings."""
+    """Headings and rows of cells."""
 
     path: str
-    facts: dict[str, str]
     headings: list[str]
     rows: list[Row]
     separator: str = ","
@@ -314,10 +313,8 @@ def csv_sheet(content: bytes, path: str, row: str) -> Sheet:
     except UnicodeDecodeError:
         raise FileFormatError(f"{path!r} must be UTF-8 text; it is not") from None
     lines = list(io.StringIO(text, newline=""))
-    comments: list[str] = []
     above = 0
     while above < len(lines) and (lines[above].startswith("#") or not lines[above].strip("\r\n")):
-        comments.append(lines[above])
         above += 1
     separator, stated = _separator(lines[above:])
     above += stated
@@ -327,10 +324,8 @@ def csv_sheet(content: bytes, path: str, row: str) -> Sheet:
     except csv.Error as problem:
         line = above + reader.line_num
         raise FileFormatError(f"{path!r}, line {line}, is not separated: {problem}") from None
-    # A spreadsheet program writes separators after a comment.
-    comments = [line.rstrip("\r\n" + separator) for line in comments]
     rows = [(line, [bare(cell.strip()).strip() for cell in cells]) for line, cells in found]
-    return _sheet(path, comments, rows, row, separator)
+    return _sheet(path, rows, row, separator)
 
 
 def _separator(lines: Sequence[str]) -> tuple[str, int]:
@@ -343,17 +338,11 @@ def _separator(lines: Sequence[str]) -> tuple[str, int]:
     return next((separator for separator in ";\t" if separator in heading), ","), 0
 
 
-def _sheet(
-    path: str, comments: Sequence[str], rows: list[Row], row: str, separator: str = ","
-) -> Sheet:
+def _sheet(path: str, rows: list[Row], row: str, separator: str = ",") -> Sheet:
     """Check that headings are distinct, and that every line has a cell for each.
 
     Further cells that are empty do not count where there is no heading for them.
     """
-    facts = {}
-    for comment in comments:
-        key, _, value = comment.lstrip("#").partition("=")
-        facts[key.strip()] = value.strip()
     rows = [(line, cells) for line, cells in rows if any(cells)]
     if len(rows) < 2:
         raise FileFormatError(f"{path!r} must have a heading line and one line per {row}")
@@ -374,7 +363,7 @@ def _sheet(
                 f"{path!r} must have {len(headings)} cells in every line, one per heading; "
                 f"got {len(cells)} in line {line}"
             )
-    return Sheet(path, facts, headings, rows[1:], separator)
+    return Sheet(path, headings, rows[1:], separator)
 
 
 def require_workbooks(what: str) -> None:
@@ -425,13 +414,12 @@ def _workbook_sheet(content: bytes, path: str, row: str) -> Sheet:
         ) from None
     texts = [(line, [_text(value) for value in cells]) for line, cells in lines]
     rows = [(line, cells) for line, cells in texts if any(cells)]
-    comments = []
     while rows and rows[0][1][0].startswith("#"):
-        comments.append(rows.pop(0)[1][0])
+        rows.pop(0)
     # A row ends with its last cell that is filled.
     width = len(rows[0][1]) if rows else 0
     padded = [(line, cells + [""] * (width - len(cells))) for line, cells in rows]
-    return _sheet(path, comments, padded, row)
+    return _sheet(path, padded, row)
 
 
 def _text(value: Any) -> str:
@@ -465,7 +453,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
 
 
 def write_table(path: str | os.PathLike[str], table: Table) -> None:
-    """Write the arrays of an instance to a .npz or .csv file, whole or not at all.
+    """Write the arrays of an instance to a .npz file, whole or not at all.
 
     Examples
     --------
@@ -473,15 +461,11 @@ def write_table(path: str | os.PathLike[str], table: Table) -> None:
     >>> from pathlib import Path
     >>> table = Table(np.eye(2), np.array([0.1, 0.2]), np.ones(2), ("a", "b"), 0.5)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_table(Path(folder) / "arms.csv", table)
-    ...     print((Path(folder) / "arms.csv").read_text().strip())
-    # misspecification=0.5
-    name,mean,noise,x0,x1
-    a,0.1,1.0,1.0,0.0
-    b,0.2,1.0,0.0,1.0
+    ...     write_table(Path(folder) / "arms.npz", table)
+    ...     read_table(Path(folder) / "arms.npz").names
+    ('a', 'b')
     """
-    place = new_place(path, "path", *_INSTANCES)
-    write_whole(place, (npz_bytes if place.suffix.lower() == ".npz" else _csv_bytes)(table))
+    write_whole(new_place(path, "path", ".npz"), npz_bytes(table))
 
 
 def npz_table(content: bytes, path: str) -> Table:
@@ -534,35 +518,4 @@ def _csv_table(content: bytes, path: str) -> Table:
         means=sheet.numbers("mean"),
         noise=sheet.numbers("noise") if sheet.has("noise") else None,
         names=tuple(sheet.texts("name")) if sheet.has("name") else None,
-        misspecification=declared_misspecification(sheet),
     )
-
-
-def declared_misspecification(sheet: Sheet) -> float | None:
-    """The misspecification that a comment above the headings declares, if one does."""
-    stated: Any = sheet.facts.get("misspecification")
-    with contextlib.suppress(TypeError, ValueError):
-        stated = float(stated)
-    return stated  # type: ignore[no-any-return]  # a model refuses what is no number
-
-
-def _csv_bytes(table: Table) -> bytes:
-    """The bytes of a .csv file that reads back as the same table, with names as text."""
-    columns: dict[str, Iterable[Any]] = {}
-    for name in table.names or ():
-        if isinstance(name, str) and (set(name) & set("\r\n\0") or name != name.strip()):
-            raise ProblemError(
-                "names saved to .csv must be text without line breaks, NUL characters and spaces "
-                f"around it; got {name!r}"
-            )
-    if table.names is not None:
-        columns["name"] = table.names
-    # Python writes the shortest decimals that read back as the same floats.
-    columns["mean"] = table.means.tolist()
-    if table.noise is not None:
-        columns["noise"] = table.noise.tolist()
-    for column, feature in enumerate(table.features.T):
-        columns[f"x{column}"] = feature.tolist()
-    declared = table.misspecification
-    comment = "" if declared is None else f"# misspecification={declared!r}\n"
-    return (comment + csv_text([columns, *zip(*columns.values(), strict=True)])).encode()

@@ -176,18 +176,10 @@ class Instance:
     >>> instance.top(2), instance.label(2)
     ((2, 1), 'c')
 
-    A file that others can read, and that spreadsheet programs open:
-
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     instance.save(path := pathlib.Path(folder) / "arms.csv")
-    ...     print(path.read_text(), end="")
+    ...     instance.save(path := pathlib.Path(folder) / "arms.npz")
     ...     load_instance(path)
-    # misspecification=0.1
-    name,mean,noise,x0,x1
-    a,0.3,1.0,1.0,0.0
-    b,0.5,1.0,0.0,1.0
-    c,0.8,1.0,1.0,1.0
     Instance(Model(K=3, d=2, misspecification=0.1), best arm 'c')
     """
 
@@ -294,14 +286,14 @@ class Instance:
         return tuple(order[:m].tolist())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the instance to a .npz or .csv file that `load_instance` reads back exactly.
+        """Write the instance to a .npz file that `load_instance` reads back exactly.
 
         The features are written as the model keeps them, without the columns it dropped.
 
         Parameters
         ----------
         path
-            Where to write; the ending .npz or .csv decides the format.
+            Where to write; it ends in .npz.
 
         Raises
         ------
@@ -349,8 +341,8 @@ def load_instance(
 
     A .npz file holds the arrays features (K, d) and means (K,), and optionally names (K,),
     noise (a scalar or (K,)) and misspecification (a scalar). A .csv file has a heading line with
-    a column `mean`, optionally `name` and `noise`, and one column per feature; a first line
-    `# misspecification=0.1` declares that number. The arguments override what the file says.
+    a column `mean`, optionally `name` and `noise`, and one column per feature. The
+    arguments override what the file says.
 
     Parameters
     ----------

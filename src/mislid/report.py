@@ -32,7 +32,7 @@ from mislid.errors import MislidError, ProblemError
 from mislid.forecast.overview import Overview
 from mislid.io import new_place, write_whole
 from mislid.plotting import theme
-from mislid.plotting.study import MOST, draw_candidates
+from mislid.plotting.pictures import MOST, draw_candidates
 from mislid.study import Study
 from mislid.study.events import Decided
 from mislid.study.settings import MAXIMIZE

@@ -50,13 +50,14 @@ def test_help_loads_neither_compiler_nor_arrays(name):
 
 def test_an_infinite_bound_is_strict_json(tmp_path):
     path = tmp_path / "tie.csv"
-    path.write_text("# misspecification=1\nmean,a,b\n0.5,1,0\n0.5,0,1\n0,1,1\n")
-    done = command("bound", path, "--m", "1", "--format", "json")
+    path.write_text("mean,a,b\n0.5,1,0\n0.5,0,1\n0,1,1\n")
+    ask = [path, "--m", "1", "--misspecification", "1"]
+    done = command("bound", *ask, "--format", "json")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout, parse_constant=pytest.fail)
     assert said["characteristic_time"] == "inf"
     assert said["note"] == "the mean at place m=1 and the next one are equal"
-    assert "samples              inf" in command("bound", path, "--m", "1").stdout
+    assert "samples              inf" in command("bound", *ask).stdout
 
 
 def test_options_reach_the_runs(ask):

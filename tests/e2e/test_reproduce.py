@@ -82,7 +82,7 @@ def test_real_data_that_are_missing_are_asked_for(name, tmp_path, capsys):
 
 def test_all_does_what_it_can_and_says_what_is_missing(tmp_path, capsys, monkeypatch):
     few = {name: EXPERIMENTS[name] for name in ("C", "D")}
-    monkeypatch.setattr("mislid.cli.runs.EXPERIMENT_NAMES", tuple(few))
+    monkeypatch.setattr("mislid.cli.paper.EXPERIMENT_NAMES", tuple(few))
     assert reproduce("all", "--runs", 1, "--output", tmp_path / "out") == 1
     said = capsys.readouterr()
     assert "Error: D: no instances/D.npz" in said.err

@@ -79,7 +79,7 @@ def words_for(path: Words, command: click.Command, dice: random.Random) -> list[
 def prepared_folder() -> Path:
     """Files that commands may be about; removed when Python ends."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
-    instance().save(folder / "arms.csv")
+    (folder / "arms.csv").write_text("name,mean,x,y\na,0.4,1,0\nb,0.5,0,1\nc,0.8,1,1\n")
     instance().save(folder / "arms.npz")
     (folder / "candidates.csv").write_text("name,x,y\na,1,0\nb,0,1\nc,1,1\n")
     (folder / "sheet.csv").write_text("trial,arm,value,state\n0,a,0.4,\n1,b,,fail\n2,c,,\n")
@@ -88,7 +88,7 @@ def prepared_folder() -> Path:
         create = "study create fuzz --candidates candidates.csv --m 1 --noise 0.1 --no-intercept"
         main([*create.split(), "--misspecification", "0.1", "--storage", "lab.db"])
         main(["study", "ask", "fuzz", "-n", "3", "--storage", "lab.db"])
-        main(["run", "arms.csv", "--m", "1", "--runs", "2", "--output", "runs", "--quiet"])
+        main(["run", "arms.npz", "--m", "1", "--runs", "2", "--output", "runs", "--quiet"])
     return folder
 
 

@@ -195,7 +195,12 @@ def methods(kind: type) -> list[str]:
     ]
 
 
+TABLE = b"name,mean,noise,x0,x1\na,0.4,0.3,1.0,0.0\nb,0.5,0.3,0.0,1.0\nc,0.8,0.3,1.0,1.0\n"
+
+
 def saved(suffix: str) -> bytes:
+    if suffix == ".csv":
+        return TABLE
     with tempfile.TemporaryDirectory() as folder:
         instance().save(place := Path(folder) / f"arms{suffix}")
         return place.read_bytes()
@@ -212,7 +217,7 @@ def damaged_instance(suffix: str) -> Callable[[random.Random], Any]:
             with tempfile.TemporaryDirectory() as folder:
                 place = Path(folder) / f"arms{suffix}"
                 place.write_bytes(content)
-                mislid.load_instance(place)
+                mislid.load_instance(place, 0.1)
 
         return f"{content!r}", read
 

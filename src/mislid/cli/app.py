@@ -54,13 +54,13 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     places={
-        "run": ("runs", "Identify the m best arms of an instance, many times."),
-        "bound": ("runs", "Samples that any method needs, and the optimal allocation."),
+        "run": ("run", "Identify the m best arms of an instance, many times."),
+        "bound": ("run", "Samples that any method needs, and the optimal allocation."),
         "study": ("app", "Real measurements: what to measure next, when to stop, the answer."),
         "serve": ("answers", "Show studies in a browser, and to programs over HTTP."),
-        "reproduce": ("runs", "Run the paper's experiments beside the published numbers."),
-        "data": ("runs", "Download the paper's data."),
-        "demo": ("runs", "Identify the best of an embedded instance, with a picture."),
+        "reproduce": ("paper", "Run the paper's experiments beside the published numbers."),
+        "data": ("paper", "Download the paper's data."),
+        "demo": ("paper", "Identify the best of an embedded instance, with a picture."),
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -99,6 +99,8 @@ storage_option = option(
 )
 reason_option = option("--reason", str, "Why, for the log and the certificate.")
 seed_option = option("--seed", click.IntRange(0), "Seed of all random numbers.", 0)
+quiet_option = flag("--quiet", "Print nothing but results and errors.")
+runs_options = all_of(seed_option, option("--jobs", WHOLE, "Number of processes.", 1), quiet_option)
 misspecification_option = option(
     "--misspecification",
     click.FloatRange(0),

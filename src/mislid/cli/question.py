@@ -128,7 +128,7 @@ def _read_candidates(
     file: str, ignored: Sequence[str], noise: str | None, cost: str | None
 ) -> tuple[dict[str, Any], float | None]:
     """Arguments of `create_study` in a sheet or an instance, and the misspecification there."""
-    from mislid.io import declared_misspecification, read_sheet, read_table
+    from mislid.io import read_sheet, read_table
 
     sheet = None if Path(file).suffix.lower() == ".npz" else read_sheet(file, "candidate")
     if sheet is None or (sheet.has("mean") and "mean" not in ignored):
@@ -161,7 +161,7 @@ def _read_candidates(
     if noise is not None:
         is_column = sheet.has(noise)
         given["noise"] = sheet.numbers(noise) if is_column else _declared_noise(noise, file, others)
-    return given, declared_misspecification(sheet)
+    return given, None
 
 
 def _declared_noise(text: str, path: str, headings: Sequence[str]) -> Any:

@@ -180,15 +180,13 @@ def _as_params(params: Any, chosen: Sequence[FrozenTrial]) -> list[str]:
     known = list(dict.fromkeys(name for trial in chosen for name in trial.params))
     if params is None:
         return known
-    is_list = isinstance(params, Iterable) and not isinstance(params, str | bytes)
-    wanted = list(params) if is_list else [params]
-    for name in wanted:
-        if not is_list or name not in known:
-            raise ProblemError(
-                "params must be a list of names of parameters, among "
-                f"{', '.join(map(repr, known)) or 'none'}; got {shown(name)}"
-            )
-    return [name for name in known if name in wanted]
+    is_list = isinstance(params, Iterable) and not isinstance(params, str)
+    if not is_list or set(params) - set(known):
+        raise ProblemError(
+            "params must be a list of names of parameters, among "
+            f"{', '.join(map(repr, known)) or 'none'}; got {shown(params)}"
+        )
+    return [name for name in known if name in set(params)]
 
 
 def as_features(

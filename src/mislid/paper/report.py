@@ -9,7 +9,7 @@ from mislid._formatting import as_frame
 from mislid.io import write_whole
 from mislid.paper.experiments import DELTA
 from mislid.paper.reproduce import LEVEL, Outcome, Result, Statistics, compare
-from mislid.plotting.runs import height_of, plot_runs
+from mislid.plotting.pictures import height_of, plot_runs
 from mislid.plotting.theme import GREY, drawing, new_figure, save
 from mislid.simulation.replicate import Row
 

@@ -24,16 +24,13 @@ from mislid._validation import (
     as_array,
     as_count,
     as_labels,
-    as_noise,
-    as_top_m,
     as_vector,
 )
 from mislid.errors import MissingPackageError, ProblemError
-from mislid.geometry.time import characteristic_curve
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model
 
-__all__ = ["Choice", "Representation", "learn"]
+__all__ = ["Representation", "learn"]
 
 Rows = NDArray[np.intp]
 
@@ -46,28 +43,6 @@ SMALLEST, LARGEST, STEPS = 16, 256, 16
 PATIENCE, TOLERANCE = 10, 1e-4
 # Units of a layer; two such layers have 800 MB of weights between them.
 WIDEST = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A number of features, and its costs.
-
-    Attributes
-    ----------
-    d
-        Number of features.
-    misspecification, time
-        Largest absolute error of the network's own predictions in these features, and the
-        characteristic time in a tube of that width.
-    least_misspecification, least_time
-        The same for the theta of least error.
-    """
-
-    d: int
-    misspecification: float
-    least_misspecification: float
-    time: float
-    least_time: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,8 +75,7 @@ class Representation:
     >>> small = learned.reduce(2)
     >>> small.features.shape, small.to_instance(noise=0.5).K
     ((30, 2), 30)
-    >>> one, both = small.trade_off(m=3, rtol=0.1)
-    >>> one.d < both.d and one.misspecification > both.misspecification
+    >>> small.misspecification > learned.misspecification
     True
     """
 
@@ -174,40 +148,6 @@ class Representation:
         basis = np.linalg.svd(self.features, full_matrices=False)[0][:, :wanted]
         size = math.sqrt(self.K)
         return replace(self, features=size * basis, theta=basis.T @ self.predictions / size)
-
-    def trade_off(self, m: int, *, noise: ArrayLike = 1.0, rtol: float = 1e-2) -> list[Choice]:
-        """The costs of each number of features, for finding the m best candidates.
-
-        Parameters
-        ----------
-        m
-            Number of candidates to find.
-        noise, rtol
-            Those of `mislid.characteristic_time`.
-
-        Returns
-        -------
-        list of Choice
-            Fewest features first.
-
-        Raises
-        ------
-        ProblemError
-            Where m is no integer from 1 to K - 1, or `noise` or `rtol` is not allowed.
-        CertificateError
-            Where no characteristic time can be certified.
-        """
-        m, spread = as_top_m(m, self.K), as_noise(noise, self.K)
-        choices = []
-        for d in range(1, self.rank + 1):
-            kept = self.reduce(d)
-            error = kept.misspecification
-            # Of two numbers that differ by rounding the least error may be the larger one.
-            widths = error, min(kept.least_misspecification, error)
-            model = Model(kept.features, 0.0)
-            times = characteristic_curve(model, self.means, m, widths, noise=spread, rtol=rtol)
-            choices.append(Choice(d, *widths, *(time.value for time in times)))
-        return choices
 
     def to_instance(
         self, *, noise: ArrayLike = 1.0, misspecification: float | None = None

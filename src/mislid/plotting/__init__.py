@@ -1,7 +1,12 @@
 """Pictures of runs and studies."""
 
-from mislid.plotting.runs import plot_counts, plot_proved, plot_runs, save_runs
-from mislid.plotting.study import draw_candidates
+from mislid.plotting.pictures import (
+    draw_candidates,
+    plot_counts,
+    plot_proved,
+    plot_runs,
+    save_runs,
+)
 from mislid.plotting.theme import as_png, save
 
 __all__ = [

@@ -109,7 +109,7 @@ def test_searches_with_too_few_trials_are_refused(trials, words):
         ({"m": 5}, "m must be an integer from 1 to 4 with K=5 arms; got m=5"),
         ({"direction": "minimize"}, "direction must be left out"),
         ({"candidates": [1, 2]}, "candidates must be left out"),
-        ({"params": ["y"]}, "among 'x'; got 'y'"),
+        ({"params": ["y"]}, r"among 'x'; got \['y'\]"),
     ],
 )
 def test_what_cannot_be_is_refused(options, words):

@@ -40,7 +40,7 @@ def same(first, second):
     )
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".csv", ".CSV"])
+@pytest.mark.parametrize("suffix", [".npz", ".NPZ"])
 @pytest.mark.parametrize("misspecification", [0.1 + 0.2, np.inf])
 @pytest.mark.parametrize(
     "names",
@@ -83,19 +83,16 @@ def test_saving_replaces_a_file_whole_or_not_at_all(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "names"),
+    "names",
     [
-        (".npz", ["a\0", "b", "c"]),
-        (".npz", [1, 2, 10**30]),
-        (".csv", ["a\nb", "b", "c"]),
-        (".csv", ["a\r", "b", "c"]),
-        (".csv", [" a", "b", "c"]),
+        ["a\0", "b", "c"],
+        [1, 2, 10**30],
     ],
 )
-def test_save_refuses_names_that_would_not_come_back(tmp_path, suffix, names):
+def test_save_refuses_names_that_would_not_come_back(tmp_path, names):
     instance = Instance(Model(FEATURES, 0), MEANS, names=names)
-    with pytest.raises(ProblemError, match=f"names saved to {suffix} must be text without"):
-        instance.save(tmp_path / f"arms{suffix}")
+    with pytest.raises(ProblemError, match=r"names saved to \.npz must be text without"):
+        instance.save(tmp_path / "arms.npz")
 
 
 @pytest.mark.parametrize(
@@ -161,8 +158,10 @@ def test_wrong_csv(csv_file, text, message):
         load_instance(path, 0.1)
 
 
-def test_integers_are_names_in_npz_and_texts_in_csv(tmp_path):
-    instance = Instance(Model(FEATURES, 0), MEANS, names=[3, -7, 10**15])
-    for suffix, names in ((".npz", (3, -7, 10**15)), (".csv", ("3", "-7", "1000000000000000"))):
-        instance.save(tmp_path / f"arms{suffix}")
-        assert load_instance(tmp_path / f"arms{suffix}").names == names
+def test_tables_are_read(csv_file):
+    loaded = load_instance(csv_file("# made up\nname,mean,noise,x\n7,1,0.5,2\nb,3,0.25,4\n"), 0.5)
+    assert loaded.names == ("7", "b")
+    assert (loaded.means.tolist(), loaded.noise.tolist()) == ([1.0, 3.0], [0.5, 0.25])
+    assert loaded.model.features.tolist() == [[2.0], [4.0]]
+    with pytest.raises(ProblemError, match="misspecification must be given for"):
+        load_instance(csv_file("mean,x\n1,2\n3,4\n"))

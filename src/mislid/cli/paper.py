@@ -1,33 +1,17 @@
-"""`mislid run`, `bound`, `demo`, `reproduce` and `data`: simulations, and the paper's work."""
+"""`mislid demo`, `reproduce` and `data`: the demonstration, and the paper's work."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mislid.cli.app import sentence
-from mislid.cli.options import (
-    FILE,
-    FOLDER,
-    POSITIVE,
-    WHOLE,
-    all_of,
-    as_noise,
-    file_argument,
-    flag,
-    format_option,
-    option,
-    question_options,
-    rule_options,
-    seed_option,
-)
-from mislid.cli.output import as_table, figure_if_possible, print_facts, print_rows
+from mislid.cli.options import FILE, FOLDER, WHOLE, option, quiet_option, runs_options, seed_option
+from mislid.cli.output import figure_if_possible, print_facts, print_rows
 from mislid.errors import MissingDataError
-from mislid.stopping.rules import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
 
 if TYPE_CHECKING:
     from mislid.model import Instance
@@ -37,108 +21,9 @@ if TYPE_CHECKING:
 EXPERIMENT_NAMES = ("A", "B", "C", "D", "E")
 DATA_NAMES = ("instances", "lastfm", "epilepsy")
 
-quiet_option = flag("--quiet", "Print nothing but results and errors.")
-runs_options = all_of(seed_option, option("--jobs", WHOLE, "Number of processes.", 1), quiet_option)
 data_option = option(
     "--data", FOLDER, "Data directory; by default what MISLID_DATA names, else a cache directory."
 )
-instance_options = all_of(
-    file_argument,
-    question_options(),
-    option("--noise", POSITIVE, "Standard deviation of rewards; by default the file's own, or 1."),
-    format_option(),
-)
-
-
-@click.command("run")
-@instance_options
-@rule_options(*PUBLISHED_RULES)
-@option(
-    "--assume-noise",
-    as_noise,
-    "What the rules assume instead: a standard deviation, unknown, unknown-equal, LOW:HIGH, "
-    "bounded (from 0 to 1) or bernoulli; rewards of the latter three are drawn in this range.",
-    metavar="NOISE",
-)
-@option("--runs", WHOLE, "Number of runs.", 100)
-@option("--max-samples", WHOLE, "End a run after so many measurements.")
-@runs_options
-@option("--output", FOLDER, "Directory for all rows and a figure; the same call goes on there.")
-def run_command(
-    file: str, m: int, form: str, jobs: int, output: str | None, quiet: bool, **options: Any
-) -> None:
-    """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
-    print how many measurements that took and how often the answer was wrong. FILE may declare the
-    misspecification and the noise.
-    """
-    from mislid.model import load_instance
-    from mislid.simulation.replicate import replicate_rows, replicate_settings, summarise
-
-    truth = {name: options.pop(name) for name in ("misspecification", "noise")}
-    instance = load_instance(file, **truth)
-    settings = replicate_settings(instance, m, **options)
-    means = sorted(instance.means.tolist(), reverse=True)
-    if means[m - 1] == means[m] and not (options["tolerance"] or options["max_samples"]):
-        click.echo(
-            f"Warning: the mean at place m={m} and the next one are equal, so that runs may never "
-            "stop; give --tolerance or --max-samples.",
-            err=True,
-        )
-    rows = replicate_rows(instance, m, jobs=jobs, output=output, progress=not quiet, **options)
-    if output is not None:
-        with figure_if_possible():
-            from mislid.plotting import save_runs
-
-            save_runs(Path(output) / "figure.png", {options["algorithm"]: rows}, options["delta"])
-    if form == "csv":
-        print_rows(form, rows[0]._fields, rows)
-        return
-    summary = asdict(summarise(rows))
-    facts = {name: summary[name] for name in ("runs", "mean_samples", "std_samples", "error_rate")}
-    facts |= {key: [getattr(row, key) for row in rows] for key in ("samples", "correct", "status")}
-    rule = STOPPING_RULES.get(options["stopping"])
-    caveat = "" if rule is not None and rule.guaranteed else f", {NO_GUARANTEE}"
-    lines = {
-        "arms, dimension": f"{instance.K}, {instance.d}",
-        "misspecification": instance.model.misspecification,
-        "algorithm": options["algorithm"],
-        "stopping": f"{options['stopping']}, error rate {options['delta']:g}{caveat}",
-        "assumed_noise": options["assume_noise"],
-        "tolerance": options["tolerance"] or None,
-        **summary,
-    }
-    print_facts(form, facts | {"settings": settings}, lines.items())
-
-
-@click.command("bound")
-@instance_options
-def bound_command(
-    file: str, m: int, delta: float, tolerance: float, form: str, **truth: float | None
-) -> None:
-    """Print the characteristic time of FILE (.npz or .csv), the optimal allocation of measurements,
-    and the number of measurements that any method with error rate delta needs on average.
-    """
-    from mislid.geometry.time import characteristic_time
-    from mislid.model import load_instance
-
-    instance = load_instance(file, **truth)
-    time = characteristic_time(
-        instance.model, instance.means, m, noise=instance.noise, tolerance=tolerance
-    )
-    facts = {
-        "characteristic_time": time.value,
-        "lower": time.lower,
-        "upper": time.upper,
-        "samples": time.samples(delta),
-        "allocation": time.allocation.tolist(),
-    }
-    if time.note:
-        facts["note"] = time.note
-    print_facts(form, facts, {**facts, "allocation": None}.items())
-    if form == "table":
-        order = (-time.allocation).argsort(kind="stable")
-        rows = [(f"arm {instance.label(arm)}", f"{time.allocation[arm]:7.2%}") for arm in order]
-        click.echo(f"\noptimal allocation\n{as_table(rows, 2)}")
 
 
 @click.command("demo")
@@ -275,17 +160,3 @@ def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None
             rights = f"  licence: {found.licence}\n  please cite: {found.citation}"
             click.echo(f"{name}: {found.contents}\n{rights}", err=True)
         click.echo("\n".join(map(str, places)))
-
-
-@data_command.command("list")
-@data_option
-def list_command(data: str | None) -> None:
-    """Print the data sets, and which of them are in the data directory."""
-    from mislid.paper.datasets import CATALOGUE, data_directory
-
-    folder = data_directory(data)
-    rows = [
-        (name, "here" if found.is_complete(folder) else "missing", found.contents)
-        for name, found in CATALOGUE.items()
-    ]
-    click.echo(f"{folder}\n{as_table(rows, 3)}")

@@ -1,4 +1,4 @@
-"""Pictures of identifications: single runs, and boxes of many (the paper's Figure 1)."""
+"""Pictures of a study's candidates, of single runs, and of many (the paper's Figure 1)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
 from mislid._formatting import the_best
 from mislid._validation import Vector, as_top_m, as_weights
 from mislid.errors import ProblemError
+from mislid.forecast.overview import Overview
 from mislid.model import Instance
 from mislid.plotting import theme
-from mislid.plotting.theme import BEST, CONTRAST, GREY, INK, LINES, REST
+from mislid.plotting.theme import BEST, CONTRAST, GREY, INK, LINES, PAPER, REST, RULE
 from mislid.simulation.identify import Identification
 from mislid.simulation.replicate import Row, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+# Candidates that are drawn; a report has all of them in a table.
+MOST = 40
 # More dots than these would make a drawing in vectors too large.
 MANY = 50
 # A linear axis hides what is more than this many times smaller than the largest.
@@ -30,7 +34,87 @@ SPREAD = 30.0
 LONGEST, BOX = 32, 0.26
 
 
-def plot_counts(axes: Axes, instance: Instance, m: int, counts: npt.ArrayLike) -> None:
+def draw_candidates(overview: Overview) -> Figure:
+    """Means with confidence intervals, and shares of the measurements, best first.
+
+    Parameters
+    ----------
+    overview
+        The study, as `Study.overview` gives it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        With the best 40 candidates.
+
+    Raises
+    ------
+    MissingPackageError
+        Without matplotlib.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
+    >>> study.add_observations([("a", 0.2), ("b", 0.9)])
+    >>> figure = draw_candidates(study.overview())
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['b', 'a']
+    """
+    rows = overview.order[:MOST]
+    with theme.drawing():
+        figure = theme.new_figure(0.235 * rows.size + 1.15)
+        left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.7, 1.0])
+        _plot_means(left, overview, rows)
+        _plot_shares(right, overview, rows)
+        for axes in (left, right):
+            axes.set_ylim(rows.size - 0.4, -0.6)
+            axes.spines[["left"]].set_visible(False)
+            axes.tick_params(axis="y", length=0)
+            axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderpad=0.0)
+    return figure
+
+
+def _plot_means(axes: Axes, overview: Overview, rows: NDArray[np.int64]) -> None:
+    """Mean, confidence interval and the model's estimate; those of the answer are in colour.
+
+    Intervals that are much wider than most leave the picture.
+    """
+    places, inside = np.arange(rows.size), np.isin(rows, overview.leaders)
+    axes.hlines(places, 0.0, 1.0, transform=axes.get_yaxis_transform(), color=RULE, lw=0.5)
+    axes.plot([], [], "-o", color=GREY, lw=2.2, ms=6.5, label="mean and confidence interval")
+    for chosen, colour in ((inside, BEST), (~inside, REST)):
+        at, arms = places[chosen], rows[chosen]
+        axes.hlines(at, *overview.intervals[arms].T, color=colour, lw=2.2, zorder=2)
+        axes.plot(overview.means[arms], at, "o", color=colour, ms=6.5, zorder=3)
+    if overview.engine.is_estimated:
+        (marks,) = axes.plot(overview.estimates[rows], places, "D", label="estimate by the model")
+        marks.set(ms=3.4, mfc=PAPER, mec=INK, mew=0.8, zorder=4)
+    axes.set_yticks(places, [theme.shorten(overview.labels[arm]) for arm in rows])
+    for text, one in zip(axes.get_yticklabels(), inside, strict=True):
+        text.set(color=INK if one else GREY, fontweight="bold" if one else "normal")
+    known = np.concatenate([overview.means, overview.estimates])
+    known, widths = known[np.isfinite(known)], np.diff(overview.intervals)
+    widths = widths[np.isfinite(widths)]
+    if known.size:
+        room = 0.55 * float(np.quantile(widths, 0.75)) if widths.size else 1.0
+        axes.set_xlim(float(known.min()) - room, float(known.max()) + room)
+    axes.set_xlabel("mean of the measurements")
+
+
+def _plot_shares(axes: Axes, overview: Overview, rows: NDArray[np.int64]) -> None:
+    """The share of the measurements of each candidate."""
+    places, even = np.arange(rows.size), 1.0 / overview.K
+    shares = overview.counts / max(overview.samples, 1)
+    colours = [BEST if arm in overview.leaders else REST for arm in rows]
+    axes.barh(places, shares[rows], height=0.62, color=colours, zorder=2)
+    axes.axvline(even, color=GREY, lw=0.9, ls="--", label="even", zorder=3)
+    axes.set_xlim(0.0, 1.06 * max(even, *shares))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.3g}%")
+    axes.set_xlabel("share of the measurements")
+
+
+def plot_counts(axes: Axes, instance: Instance, m: int, counts: ArrayLike) -> None:
     """Bars of the measurements of every arm, the arm with the largest mean first.
 
     Parameters
@@ -256,4 +340,4 @@ def _draw_box(axes: Axes, at: int, values: Vector, colour: str) -> None:
     axes.hlines([at, at], [least, high], [low, most], color=colour, lw=1.1, zorder=2)
     axes.vlines([least, most], at - BOX / 2, at + BOX / 2, color=colour, lw=1.1, zorder=2)
     axes.vlines([middle], at - BOX, at + BOX, color=colour, lw=1.4, zorder=2)
-    axes.plot([values.mean()], [at], "D", ms=6, mfc=theme.PAPER, mec=colour, mew=1.6, zorder=4)
+    axes.plot([values.mean()], [at], "D", ms=6, mfc=PAPER, mec=colour, mew=1.6, zorder=4)
