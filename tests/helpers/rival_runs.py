@@ -17,7 +17,7 @@ from mislid.algorithms import Algorithm
 from mislid.algorithms.registry import CompiledSampling, compile_sampling
 from mislid.question import Question
 from mislid.stopping.rules import Setup
-from mislid.stopping.state import Setting, State, new_setting, new_state, take_in
+from mislid.stopping.state import Setting, State, new_setting, new_state, observe_sum
 from oracles.paper_thresholds import heuristic_threshold
 from oracles.rivals import Choice, Data, best
 
@@ -37,7 +37,7 @@ class Run(NamedTuple):
         return int(arm)
 
     def measure(self, arm: int, reward: float) -> None:
-        take_in(self.setting, self.state, arm, 1, float(reward), 0.0)
+        observe_sum(self.setting, self.state, arm, 1, float(reward), 0.0)
 
     def answer(self) -> list[int]:
         """What the rule would answer if its index were at most the tolerance; else it goes on."""

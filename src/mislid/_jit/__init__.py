@@ -5,10 +5,11 @@ A number is one word, an array its address and its shape, another struct its add
 pass a tuple of arrays as seven numbers for each array on every call, which takes long to compile
 and to run.
 
-A `kernel` has one signature, that of its annotations, and is compiled once: Python calls it, other
-kernels call it by its name, or through an address where the target varies (`linked`). An `inner`
-function is compiled into each kernel that uses it: numba would optimise a large one again in every
-caller, so large functions are kernels. numba is imported when the first kernel is called.
+A `kernel` has one signature, that of its annotations, and is compiled once: other kernels call it
+by its name, or through an address where the target varies (`linked`). An `inner` function is
+compiled into each kernel that uses it: numba would optimise a large one again in every caller, so
+large functions are kernels. Kernels name what they call by plain names, not `module.name`. Python
+can call both. numba is imported when something is first called.
 """
 
 from __future__ import annotations
@@ -19,22 +20,11 @@ import hashlib
 import inspect
 import os
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
-from itertools import pairwise
 from numbers import Real
 from pathlib import Path
-from types import ModuleType
-from typing import (
-    Annotated,
-    Any,
-    NamedTuple,
-    NoReturn,
-    Self,
-    TypeVar,
-    cast,
-    dataclass_transform,
-)
+from typing import Annotated, Any, NamedTuple, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +81,7 @@ class _Number:
         struct._numbers[self.kind][self.at] = value
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False)
+@typing.dataclass_transform(kw_only_default=True, eq_default=False)
 class Struct:
     """A record of numbers, arrays and structs, shared by Python and compiled code.
 
@@ -259,129 +249,100 @@ _FAST = {"reassoc", "nsz"}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Inner:
-    """A function that only kernels call; numba sees its dispatcher."""
-
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
-        self.py_func, self.options = function, options
-        self.__doc__, self.__name__ = function.__doc__, function.__name__
-
-    def __call__(self, *arguments: Any) -> Any:
-        raise TypeError(f"{self.__name__} runs inside kernels: use for_python({self.__name__})")
-
-    @cached_property
-    def kernels(self) -> list[Kernel]:
-        """The kernels that it calls."""
-        return list(dict.fromkeys(_kernels_called(self.py_func)))
-
-    @cached_property
-    def dispatcher(self) -> Any:
-        """numba's compiler of the function."""
-        from mislid._jit.compiler import njit_of
-
-        return njit_of(self.py_func, no_cpython_wrapper=True, **self.options)
-
-
-def inner(function: F) -> F:
-    """Compile a function that only kernels call."""
-    return function if _PLAIN else cast(F, Inner(function))
-
-
-def inner_loop(function: F) -> F:
-    """Compile a function that only kernels call, with loops that vectorise."""
-    return function if _PLAIN else cast(F, Inner(function, fastmath=_FAST))
-
-
 class Kernel:
-    """A compiled function with one signature; compiled, or loaded, when it is first needed."""
+    """A compiled function with one signature; compiled, or loaded, when it is first needed.
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
-        self.function, self.options = function, options
+    One that is `inlined` becomes part of the kernels that call it.
+    """
+
+    def __init__(self, function: Callable[..., Any], inlined: bool, **options: Any) -> None:
+        self.function, self.inlined, self.options = function, inlined, options
         self.__doc__, self.__name__ = function.__doc__, function.__name__
-        self._run: Callable[..., Any] | None = None
-        self._kinds: list[tuple[str, Any]] = []
-        self._address = 0
         self.symbol = f"{function.__module__}.{function.__qualname__}"
 
     def __call__(self, *arguments: Any) -> Any:
-        run = self._run or self._compile()
+        run, kinds = self._compiled[0], self._kinds
         # Compiled code does not look at what it is given.
-        if len(arguments) != len(self._kinds):
-            raise TypeError(f"{self.__name__} takes {len(self._kinds)} values: {arguments!r}")
-        for value, (name, kind) in zip(arguments, self._kinds, strict=True):
+        if len(arguments) != len(kinds):
+            raise TypeError(f"{self.__name__} takes {len(kinds)} values: {arguments!r}")
+        for value, (name, kind) in zip(arguments, kinds, strict=True):
             check_argument(name, kind, value)
         return run(*arguments)
+
+    @cached_property
+    def _kinds(self) -> list[tuple[str, Any]]:
+        return parameters_of(self.function)[0]
 
     @property
     def address(self) -> int:
         """The address of its code in this process, for structs that name it to other kernels."""
-        if self._run is None:
-            self._compile()
-        return self._address
+        return self._compiled[1]
 
-    def _compile(self) -> Callable[..., Any]:
-        self._kinds, _ = parameters_of(self.function)
+    @cached_property
+    def _compiled(self) -> tuple[Callable[..., Any], int]:
         if _PLAIN:
-            self._run, self._address = self.function, len(_functions)
             _functions.append(self.function)
-            return self.function
+            return self.function, len(_functions) - 1
         from mislid._jit.compiler import compile_kernel
 
-        called = _kernels_called(self.function)
-        run, self._address = compile_kernel(self.function, self.symbol, called, **self.options)
-        self._run = run
-        return run
+        return compile_kernel(self)
+
+    @cached_property
+    def called(self) -> list[Kernel]:
+        """The kernels that it calls, itself or in inlined functions."""
+        found: list[Kernel] = []
+        for step in dis.get_instructions(self.function):
+            if step.opname == "LOAD_GLOBAL":
+                one = self.function.__globals__.get(step.argval)
+                if isinstance(one, Kernel):
+                    found += one.called if one.inlined else [one]
+        return found
 
     @cached_property
     def dispatcher(self) -> Any:
-        """numba's compiler of a call from another kernel."""
-        from mislid._jit.compiler import njit_of_call
+        """How numba compiles a call from another kernel."""
+        from mislid._jit.compiler import dispatcher_of_call, njit_of
 
-        return njit_of_call(self.function, self.symbol)
+        if self.inlined:
+            return njit_of(self.function, no_cpython_wrapper=True, **self.options)
+        return dispatcher_of_call(self.function, self.symbol)
 
 
-def _kernels_called(function: Callable[..., Any]) -> Iterator[Kernel]:
-    """Kernels that a function calls, itself or in its inner functions."""
-    steps = list(dis.get_instructions(function))
-    for step, following in pairwise(steps):
-        if step.opname != "LOAD_GLOBAL":
-            continue
-        found = function.__globals__.get(step.argval)
-        if isinstance(found, ModuleType):
-            found = getattr(found, str(following.argval), None)
-        if isinstance(found, Kernel):
-            yield found
-        elif isinstance(found, Inner):
-            yield from found.kernels
+def inner(function: F) -> F:
+    """Compile a function into the kernels that call it."""
+    return function if _PLAIN else cast(F, Kernel(function, True))
+
+
+def inner_loop(function: F) -> F:
+    """As `inner`, with loops that vectorise."""
+    return function if _PLAIN else cast(F, Kernel(function, True, fastmath=_FAST))
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Compile a kernel."""
-    return Kernel(function)
+    return Kernel(function, False)
 
 
 def kernel_loop(function: Callable[..., Any]) -> Kernel:
     """Compile a kernel with loops that vectorise."""
-    return Kernel(function, fastmath=_FAST)
+    return Kernel(function, False, fastmath=_FAST)
 
 
-def for_python(function: Callable[..., Any]) -> Kernel:
-    """A kernel that does what an inner function does."""
-    return Kernel(getattr(function, "py_func", function))
+class Linked:
+    """A call, through an address, of a kernel with the signature of a function."""
 
-
-class Linked(Inner):
-    """A call, through an address, of a kernel with the signature of `like`."""
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
 
     def __call__(self, address: int, *arguments: Any) -> Any:
         return _functions[address](*arguments)
 
     @cached_property
     def dispatcher(self) -> Any:
-        """numba's compiler of the call."""
-        from mislid._jit.compiler import njit_of_call
+        """How numba compiles the call."""
+        from mislid._jit.compiler import dispatcher_of_call
 
-        return njit_of_call(self.py_func)
+        return dispatcher_of_call(self.function)
 
 
 def linked(like: Kernel | Callable[..., Any]) -> Callable[..., Any]:
@@ -390,3 +351,8 @@ def linked(like: Kernel | Callable[..., Any]) -> Callable[..., Any]:
     The first argument is the address; structs hold it, because stored code must not.
     """
     return Linked(like.function if isinstance(like, Kernel) else like)
+
+
+def for_python(function: F) -> F:
+    """The function itself, which Python can call."""
+    return function

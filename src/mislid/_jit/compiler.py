@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,30 +32,25 @@ def njit_of(function: Callable[..., Any], **options: Any) -> Any:
     return njit(**{**common, **options})(function)
 
 
-def njit_of_call(function: Callable[..., Any], symbol: str | None = None) -> Any:
+def dispatcher_of_call(function: Callable[..., Any], symbol: str | None = None) -> Any:
     """A dispatcher that calls a kernel with the signature of a function, compiled elsewhere.
 
     By its symbol or, without one, through its address, which is the first argument then.
     """
     call = call_of(function, symbol)
 
-    def by_symbol(*arguments: Any) -> Any:
-        return call(0, *arguments)
+    def caller(*arguments: Any) -> Any:
+        return call(*arguments)
 
-    def by_address(address: int, *arguments: Any) -> Any:
-        return call(address, *arguments)
-
-    return njit_of(by_address if symbol is None else by_symbol, no_cpython_wrapper=True)
+    return njit_of(caller, no_cpython_wrapper=True)
 
 
-def compile_kernel(
-    function: Callable[..., Any], symbol: str, called: Iterable[Kernel], **options: Any
-) -> tuple[Callable[..., Any], int]:
-    """Compile or load a function that calls these kernels: what Python calls, and its address.
+def compile_kernel(kernel: Kernel) -> tuple[Callable[..., Any], int]:
+    """Compile or load a kernel: what Python calls, and its address.
 
-    Other kernels call it by the symbol.
+    Other kernels call it by its symbol.
     """
-    wanted, (kinds, _) = signature_of(function), parameters_of(function)
+    wanted, (kinds, _) = signature_of(kernel.function), parameters_of(kernel.function)
     # Without reference counts a call would leave one to a generator behind.
     counted = any(kind is np.random.Generator for _, kind in kinds)
     timer = threading.Timer(_PATIENCE, _say_once)
@@ -63,15 +58,15 @@ def compile_kernel(
     with _lock:
         timer.start()
         try:
-            for kernel in called:
-                kernel.address  # noqa: B018 - its symbol must be known before this is loaded
-            dispatcher = _stored(function, _nrt=counted, **options)
+            for called in kernel.called:
+                called.address  # noqa: B018 - its symbol must be known before this is loaded
+            dispatcher = _stored(kernel.function, _nrt=counted, **kernel.options)
             dispatcher.compile(wanted)
         finally:
             timer.cancel()
     result = dispatcher.overloads[wanted.args]
     address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
-    add_symbol(symbol, address)
+    add_symbol(kernel.symbol, address)
     return result.entry_point, address
 
 

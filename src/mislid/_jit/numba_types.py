@@ -5,8 +5,8 @@ naming of the base classes (`numba.core.typing.templates`), which `tests/unit/ji
 
 `StructType` is a pointer to words of 8 bytes (`mislid._jit`). An attribute loads a word, an
 assignment stores one. `ArrayType` is an address and a shape: entries in C order, indices from 0,
-whole rows. numba's own arrays carry strides, an owner and a rule for negative indices, all of which
-is compiled at every access and passed in every call.
+whole rows, no slices. numba's own arrays carry strides, an owner and a rule for negative indices,
+all of which is compiled at every access and passed in every call.
 """
 
 from __future__ import annotations
@@ -19,26 +19,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import extending, types
 from numba.core import cgutils
 from numba.core.typing import signature
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global
-from numba.extending import (
-    NativeValue,
-    infer_getattr,
-    intrinsic,
-    lower_builtin,
-    lower_cast,
-    lower_getattr_generic,
-    lower_setattr_generic,
-    make_attribute_wrapper,
-    models,
-    register_model,
-    typeof_impl,
-    unbox,
-)
 
-from mislid._jit import ArrayKind, Inner, Kernel, Struct, kind_of, layout_of, parameters_of
+from mislid._jit import ArrayKind, Kernel, Linked, Struct, kind_of, layout_of, parameters_of
 
 _WORD = ir.IntType(64)
 _SCALARS: dict[Any, Any] = {
@@ -100,9 +86,9 @@ def signature_of(function: Callable[..., Any]) -> Any:
     return signature(numba_type(returned), *(numba_type(kind) for _, kind in given))
 
 
-@typeof_impl.register(Inner)
-@typeof_impl.register(Kernel)
-def _dispatcher_of(value: Inner | Kernel, context: Any) -> Any:
+@extending.typeof_impl.register(Linked)
+@extending.typeof_impl.register(Kernel)
+def _dispatcher_of(value: Linked | Kernel, context: Any) -> Any:
     return types.Dispatcher(value.dispatcher)
 
 
@@ -112,60 +98,50 @@ def call_of(function: Callable[..., Any], symbol: str | None) -> Any:
     By its symbol or, without one, through the address that is the first argument.
     """
 
-    @intrinsic
-    def call(typing_context: Any, address: Any, *arguments: Any) -> Any:
+    @extending.intrinsic
+    def call(typing_context: Any, *arguments: Any) -> Any:
         wanted = signature_of(function)
+        given = (types.int64, *wanted.args) if symbol is None else wanted.args
 
-        def build(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        def build(context: Any, builder: Any, sig: Any, packed: Any) -> Any:
             shape = context.call_conv.get_function_type(wanted.return_type, wanted.args)
+            values = cgutils.unpack_tuple(builder, packed[0])
             if symbol is None:
-                code = builder.inttoptr(values[0], shape.as_pointer())
+                code = builder.inttoptr(values.pop(0), shape.as_pointer())
             else:
                 code = cgutils.get_or_insert_function(builder.module, shape, symbol)
-            return _call(context, builder, wanted, code, values[1])
+            # numba's convention: where to put the result, where an exception, then the arguments.
+            result = cgutils.alloca_once(builder, shape.args[0].pointee)
+            problem = cgutils.alloca_once(builder, shape.args[1].pointee)
+            values = context.get_arg_packer(wanted.args).as_arguments(builder, values)
+            builder.call(code, [result, problem, *values])
+            return context.get_returned_value(builder, wanted.return_type, builder.load(result))
 
-        return signature(wanted.return_type, types.int64, types.Tuple(wanted.args)), build
+        return signature(wanted.return_type, types.Tuple(given)), build
 
     return call
 
 
-def _call(context: Any, builder: Any, wanted: Any, code: Any, arguments: Any) -> Any:
-    """numba's convention: where to put the result, where an exception, then the arguments."""
-    shape = context.call_conv.get_function_type(wanted.return_type, wanted.args)
-    result = cgutils.alloca_once(builder, shape.args[0].pointee)
-    problem = cgutils.alloca_once(builder, shape.args[1].pointee)
-    packer = context.get_arg_packer(wanted.args)
-    packed = packer.as_arguments(builder, cgutils.unpack_tuple(builder, arguments))
-    builder.call(code, [result, problem, *packed])
-    return context.get_returned_value(builder, wanted.return_type, builder.load(result))
-
-
-@register_model(StructType)
-class _Pointer(models.PrimitiveModel):
+@extending.register_model(StructType)
+class _Pointer(extending.models.PrimitiveModel):
     def __init__(self, manager: Any, kind: StructType) -> None:
         super().__init__(manager, kind, _WORD.as_pointer())
 
 
-@typeof_impl.register(Struct)
-def _type_of(value: Struct, context: Any) -> StructType:
-    found: StructType = numba_type(type(value))
-    return found
-
-
-@unbox(StructType)
-def _unbox_struct(kind: StructType, value: Any, c: Any) -> NativeValue:
+@extending.unbox(StructType)
+def _unbox_struct(kind: StructType, value: Any, c: Any) -> extending.NativeValue:
     address = c.pyapi.object_getattr_string(value, "_address")
     pointer = c.builder.bitcast(c.pyapi.long_as_voidptr(address), _WORD.as_pointer())
     c.pyapi.decref(address)
-    return NativeValue(pointer)
+    return extending.NativeValue(pointer)
 
 
-@lower_cast(StructType, StructType)
+@extending.lower_cast(StructType, StructType)
 def _cast_struct(context: Any, builder: Any, given: Any, wanted: Any, pointer: Any) -> Any:
     return pointer
 
 
-@infer_getattr
+@extending.infer_getattr
 class _Attributes(AttributeTemplate):
     key = StructType
 
@@ -180,7 +156,7 @@ def _load(builder: Any, pointer: Any, at: int, fixed: bool) -> Any:
     return word
 
 
-@lower_getattr_generic(StructType)
+@extending.lower_getattr_generic(StructType)
 def _get_field(context: Any, builder: Any, kind: StructType, pointer: Any, name: str) -> Any:
     wanted, at = kind.places[name]
     fixed = isinstance(wanted, ArrayType | StructType)
@@ -196,7 +172,7 @@ def _get_field(context: Any, builder: Any, kind: StructType, pointer: Any, name:
     return builder.bitcast(word, ir.DoubleType()) if wanted == types.float64 else word
 
 
-@lower_setattr_generic(StructType)
+@extending.lower_setattr_generic(StructType)
 def _set_field(context: Any, builder: Any, sig: Any, args: Any, name: str) -> None:
     wanted, at = sig.args[0].places[name]
     value = context.cast(builder, args[1], sig.args[1], wanted)
@@ -207,14 +183,14 @@ def _set_field(context: Any, builder: Any, sig: Any, args: Any, name: str) -> No
     builder.store(value, builder.gep(args[0], [ir.Constant(_WORD, at)], inbounds=True))
 
 
-@register_model(ArrayType)
-class _ArrayModel(models.StructModel):
+@extending.register_model(ArrayType)
+class _ArrayModel(extending.models.StructModel):
     def __init__(self, manager: Any, kind: ArrayType) -> None:
         shape = types.UniTuple(types.int64, kind.ndim)
         super().__init__(manager, kind, [("data", types.CPointer(kind.dtype)), ("shape", shape)])
 
 
-make_attribute_wrapper(ArrayType, "shape", "shape")
+extending.make_attribute_wrapper(ArrayType, "shape", "shape")
 
 
 def _array(context: Any, builder: Any, kind: ArrayType, data: Any, shape: list[Any]) -> Any:
@@ -223,24 +199,22 @@ def _array(context: Any, builder: Any, kind: ArrayType, data: Any, shape: list[A
     return array._getvalue()
 
 
-@unbox(ArrayType)
-def _unbox_array(kind: ArrayType, value: Any, c: Any) -> NativeValue:
+@extending.unbox(ArrayType)
+def _unbox_array(kind: ArrayType, value: Any, c: Any) -> extending.NativeValue:
     whole = types.Array(kind.dtype, kind.ndim, "C")
     native = c.unbox(whole, value)
     array = c.context.make_array(whole)(c.context, c.builder, native.value)
     shape = cgutils.unpack_tuple(c.builder, array.shape)
     found = _array(c.context, c.builder, kind, array.data, shape)
-    return NativeValue(found, is_error=native.is_error, cleanup=native.cleanup)
+    return extending.NativeValue(found, is_error=native.is_error, cleanup=native.cleanup)
 
 
 def _entry(kind: Any, index: Any) -> tuple[Any, Any] | None:
-    """The type of an entry, a row or a slice, and the type that its index is cast to."""
+    """The type of an entry or a row, and the type that its index is cast to."""
     if isinstance(index, types.Integer):
         return (kind.dtype if kind.ndim == 1 else ArrayType(kind.dtype, 1)), types.int64
     if isinstance(index, types.BaseTuple) and len(index) == kind.ndim == 2:
         return kind.dtype, types.UniTuple(types.int64, 2)
-    if index == types.slice2_type and kind.ndim == 1:
-        return kind, index
     return None
 
 
@@ -274,8 +248,8 @@ def _place(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.gep(array.data, [offset], inbounds=True)
 
 
-@lower_builtin(operator.getitem, ArrayType, types.Integer)
-@lower_builtin(operator.getitem, ArrayType, types.BaseTuple)
+@extending.lower_builtin(operator.getitem, ArrayType, types.Integer)
+@extending.lower_builtin(operator.getitem, ArrayType, types.BaseTuple)
 def _get_entry(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     place = _place(context, builder, sig, args)
     if not isinstance(sig.return_type, ArrayType):
@@ -285,18 +259,8 @@ def _get_entry(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return _array(context, builder, sig.return_type, place, [width])
 
 
-@lower_builtin(operator.getitem, ArrayType, types.SliceType)
-def _get_slice(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    array = cgutils.create_struct_proxy(sig.args[0])(context, builder, args[0])
-    part = context.make_helper(builder, sig.args[1], args[1])
-    length = builder.extract_value(array.shape, 0)
-    stop = builder.select(builder.icmp_signed("<", part.stop, length), part.stop, length)
-    data = builder.gep(array.data, [part.start], inbounds=True)
-    return _array(context, builder, sig.args[0], data, [builder.sub(stop, part.start)])
-
-
-@lower_builtin(operator.setitem, ArrayType, types.Integer, types.Any)
-@lower_builtin(operator.setitem, ArrayType, types.BaseTuple, types.Any)
+@extending.lower_builtin(operator.setitem, ArrayType, types.Integer, types.Any)
+@extending.lower_builtin(operator.setitem, ArrayType, types.BaseTuple, types.Any)
 def _set_entry(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     builder.store(args[2], _place(context, builder, sig, args))
     return context.get_dummy_value()

@@ -41,7 +41,7 @@ from mislid.stopping.state import (
     forget_pairs,
     new_setting,
     new_state,
-    take_in,
+    observe_sum,
 )
 
 if TYPE_CHECKING:
@@ -306,11 +306,11 @@ class Engine:
         counts, given = np.array([float(checked[1])]), None if scatter is None else [scatter]
         apart = float(as_scatter(self.question, counts, given, least=2)[0])
         refuse_values(self.question, np.array([number]), counts)
-        take_in(self._rules.setting, self._state, *checked, number, apart)
+        observe_sum(self._rules.setting, self._state, *checked, number, apart)
 
     def _pretend(self, arm: int, value: float) -> None:
         """Add a pretended value, which the noise model may rule out."""
-        take_in(self._rules.setting, self._state, arm, 1, value, 0.0)
+        observe_sum(self._rules.setting, self._state, arm, 1, value, 0.0)
         self._state.waiting += 1
 
     def propose(self, position: int | None = None) -> int:

@@ -18,7 +18,6 @@ from mislid._jit import (
     PerArm,
     Struct,
     Vector,
-    for_python,
     inner,
 )
 from mislid.geometry.coordinates import coordinates
@@ -196,9 +195,6 @@ def set_estimate(setting: Setting, state: State) -> None:
 def take_best(state: State, scores: PerArm) -> None:
     """The m arms with the largest scores as incumbents."""
     list_top(scores, state.heap, state.work, state.incumbents)
-
-
-take_in = for_python(observe_sum)
 
 
 def new_setting(

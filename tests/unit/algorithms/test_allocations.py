@@ -10,12 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from mislid import Instance, Model, Question
-from mislid._jit import for_python
 from mislid.algorithms._rounds import LEAST_SHARE, closest_at_plan
 from mislid.engine import Engine
 from oracles.rational import fractions, solution
 
-closest = for_python(closest_at_plan)
+closest = closest_at_plan
 Floats = NDArray[np.float64]
 
 

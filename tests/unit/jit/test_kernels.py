@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 from helpers.scripts import run_script
 from mislid._jit import (
     Struct,
-    for_python,
     inner,
     kernel,
     linked,
@@ -70,7 +69,7 @@ def test_kernels_call_kernels_through_addresses(rule: Any, expected: float, call
 
 
 def test_threads_may_call_a_kernel_for_the_first_time() -> None:
-    fresh, ready = for_python(scaled), threading.Barrier(8)
+    fresh, ready = inner(scaled.function), threading.Barrier(8)
 
     def call(n: int) -> tuple[float, int]:
         ready.wait()
@@ -110,7 +109,7 @@ for algorithm in ("mislid", "mislid-authors-tricks", "lingame", "lingape", "ling
     for stopping in ("guaranteed", "paper", "heuristic"):
         run = identify(instance, 1, algorithm=algorithm, stopping=stopping, max_samples=30)
         runs.append((run.status, run.counts.tolist(), run.means.tolist()))
-compiled = hasattr(solve, "py_func")
+compiled = hasattr(solve, "dispatcher")
 print(json.dumps({"compiled": compiled, "answers": answers, "runs": runs}))
 """
 

@@ -7,7 +7,6 @@ import pytest
 
 from helpers.measured import Data, engine_of, random_data
 from mislid import Model, characteristic_time
-from mislid._jit import for_python
 from mislid.engine import Engine
 from mislid.geometry.search import search_space
 from mislid.paper.demo import demo_instance
@@ -16,7 +15,7 @@ from mislid.stopping.aims import lagging_arm
 from mislid.stopping.all_arms import ROUNDS, begin_with_gaps, nats_a_sample
 from mislid.stopping.state import ALL_ARMS, TWO_ARMS
 
-play, begin, lagging = (for_python(f) for f in (nats_a_sample, begin_with_gaps, lagging_arm))
+play, begin, lagging = nats_a_sample, begin_with_gaps, lagging_arm
 M = 3
 
 

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from mislid._jit import Indices, for_python
+from mislid._jit import Indices
 from mislid.stopping import pairs_left
 from mislid.stopping.state import PairsLeft, new_pairs_left
 from oracles.elimination import PlainPairs, possible_answers
 
-give_rows = for_python(pairs_left.give_rows)
-settle = for_python(pairs_left.settle)
-conclude = for_python(pairs_left.draw_conclusions)
-look = for_python(pairs_left.is_left)
-counted = for_python(pairs_left.count_left)
+give_rows = pairs_left.give_rows
+settle = pairs_left.settle
+conclude = pairs_left.draw_conclusions
+look = pairs_left.is_left
+counted = pairs_left.count_left
 
 
 def settle_one(

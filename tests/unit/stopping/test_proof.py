@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 
 from helpers.measured import Data, engine_of, random_data
 from mislid import Instance, Model
-from mislid._jit import for_python
 from mislid.engine import Engine
 from mislid.geometry.duality import top_arms
 from mislid.question import Question
@@ -22,7 +21,7 @@ from oracles.evidence import (
     settled_by_two_arms,
 )
 
-two_arms = for_python(two_arm_evidence)
+two_arms = two_arm_evidence
 
 
 def compiled(data: Data) -> Family:

@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import lambertw
 
-from mislid._jit import for_python
 from mislid.stopping import published as thresholds
 from oracles.paper_thresholds import (
     heuristic_threshold,
@@ -16,10 +15,10 @@ from oracles.paper_thresholds import (
 )
 from oracles.thresholds import deviation_constant
 
-wbar = for_python(thresholds.wbar)
-heuristic = for_python(thresholds.heuristic)
-unstructured = for_python(thresholds.unstructured)
-linear, printed_linear = for_python(thresholds.linear), for_python(thresholds.printed_linear)
+wbar = thresholds.wbar
+heuristic = thresholds.heuristic
+unstructured = thresholds.unstructured
+linear, printed_linear = thresholds.linear, thresholds.printed_linear
 
 CONFIDENCES = [0.5, 0.05, 1e-3, 1e-10, 1e-100]
 
