@@ -229,11 +229,10 @@ class PlainRAGE(PlainPhases):
 
 class PlainXYAdaptive(PlainPhases):
     shrink: float = 0.1
-    first: int | None = None
 
     def length(self, before: float) -> float:
         d = self.question.model.d
-        first = self.first or d * (d + 1) + 1
+        first = d * (d + 1) + 1
         self.set_level(math.pi**2 / 6)
 
         def samples(rho: float) -> float:

@@ -9,11 +9,10 @@ from mislid.algorithms.fixed import Oracle, Uniform
 from mislid.algorithms.frank_wolfe import FrankWolfe
 from mislid.algorithms.game import MisLid
 from mislid.algorithms.lazy_track_and_stop import LazyTrackAndStop
-from mislid.algorithms.lingape import LinGapE
-from mislid.algorithms.lingifa import LinGIFA
-from mislid.algorithms.lucb import LUCB
+from mislid.algorithms.lingape import LinGapE, LinGIFA
+from mislid.algorithms.lucb import LUCB, UGapE
 from mislid.algorithms.peps import PEPS
-from mislid.algorithms.rage import RAGE
+from mislid.algorithms.phases import RAGE, XYAdaptive, XYStatic
 from mislid.algorithms.registry import (
     ALGORITHMS,
     Algorithm,
@@ -24,8 +23,6 @@ from mislid.algorithms.registry import (
 )
 from mislid.algorithms.top_two import TopTwo
 from mislid.algorithms.top_two_ids import TopTwoIDS
-from mislid.algorithms.ugape import UGapE
-from mislid.algorithms.xy import XYAdaptive, XYStatic
 
 import_modules(__name__, __path__)
 __all__ = [

@@ -28,8 +28,6 @@ PERIOD = 64
 NEGLIGIBLE = 1e-5
 # A ridge relative to the information: designs for a few pairs need not span all features.
 SPAN = 1e-10
-# Bounds of distances are lowered by this share, lest rounding hide the widest pair.
-SAFETY = 1e-6
 
 
 class Designs(Struct):
@@ -70,51 +68,18 @@ def total_of(values: Vector) -> float:
 
 
 @inner
-def set_radii(setting: Setting, design: Designs) -> float:
-    """Fill `ridge.squares` with distances of candidates from their centre; return the largest."""
-    X, ridge, candidates = setting.X, design.ridge, design.candidates
-    K, d = X.shape
-    count, largest = total_of(candidates), 0.0
-    for a in range(d):
-        ridge.direction[a], ridge.image[a] = 0.0, 0.0
-    for k in range(K):
-        if candidates[k] > 0.0:
-            for a in range(d):
-                ridge.direction[a] += X[k, a] / count
-                ridge.image[a] += ridge.images[k, a] / count
-    for k in range(K):
-        square = 0.0
-        for a in range(d):
-            square += (X[k, a] - ridge.direction[a]) * (ridge.images[k, a] - ridge.image[a])
-        ridge.squares[k] = math.sqrt(max(square, 0.0))
-        if candidates[k] > 0.0:
-            largest = max(largest, ridge.squares[k])
-    return largest
-
-
-@inner
 def widest_pair(setting: Setting, design: Designs) -> float:
     """Find the pair of candidates with the largest variance along the features; that variance.
 
     Of equals the first, into `wide_one` and `wide_other`.
-    A pair is no further apart than its arms are from the centre together. That rules out most of
-    them, once the pair that was widest last is evaluated again.
     """
-    X, images, candidates = setting.X, design.ridge.images, design.candidates
-    radii, largest = design.ridge.squares, set_radii(setting, design)
-    least, widest = 0.0, -1.0
-    if candidates[design.wide_one] > 0.0 and candidates[design.wide_other] > 0.0:
-        known = squared_distance(X, images, design.wide_one, design.wide_other)
-        least = (1.0 - SAFETY) * math.sqrt(known)
-    for i in range(X.shape[0]):
-        if candidates[i] == 0.0 or radii[i] + largest < least:
-            continue
+    widest, candidates = -1.0, design.candidates
+    for i in range(candidates.shape[0]):
         for j in range(i):
-            if candidates[j] > 0.0 and radii[i] + radii[j] >= least:
-                square = squared_distance(X, images, i, j)
+            if candidates[i] > 0.0 and candidates[j] > 0.0:
+                square = squared_distance(setting.X, design.ridge.images, i, j)
                 if square > widest:
                     design.wide_one, design.wide_other, widest = i, j, square
-                    least = max(least, (1.0 - SAFETY) * math.sqrt(square))
     return max(widest, 0.0)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mislid._jit import Struct, Vector, kernel
-from mislid.algorithms._rounds import least_measured
+from mislid.algorithms.best_response import least_measured
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.errors import ProblemError
 from mislid.geometry.time import characteristic_time

@@ -13,9 +13,9 @@ from typing import Annotated
 import numpy as np
 
 from mislid._jit import Indices, Matrix, PerArm, Struct, Vector, inner, inner_loop, kernel
-from mislid.algorithms._near_pairs import NearPairs, find_near, new_near_pairs
-from mislid.algorithms._rounds import FLOORED, leave_out_settled, set_weights
+from mislid.algorithms.best_response import FLOORED, leave_out_settled, set_weights
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
+from mislid.algorithms.top_two import NearPairs, find_near, new_near_pairs
 from mislid.geometry.linalg import dot, fill
 from mislid.geometry.order import first_largest
 from mislid.geometry.search import aim_at_projection

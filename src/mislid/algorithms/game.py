@@ -21,7 +21,7 @@ from mislid._formatting import shown
 from mislid._jit import Matrix, PerArm, Struct, Vector, inner, kernel
 from mislid._validation import as_number, is_one_of
 from mislid.algorithms._draws import drawn
-from mislid.algorithms._rounds import (
+from mislid.algorithms.best_response import (
     Round,
     check_round,
     clip_gains,

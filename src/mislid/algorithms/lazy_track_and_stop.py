@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mislid._jit import PerArm, Square, Struct, Vector, inner, kernel
-from mislid.algorithms._rounds import closest_at_plan, leave_out_settled, set_slopes
+from mislid.algorithms.best_response import closest_at_plan, leave_out_settled, set_slopes
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.geometry.linalg import cholesky, gram, is_above
 from mislid.geometry.newton import SOLVED, STALLED
@@ -158,8 +158,7 @@ def lazy_test(setting: Setting, rule: LazyTracking, state: State) -> bool:
     if not estimate(setting, state):
         return False
     forget_means(state.test)
-    eps = setting.eps + setting.widening
-    status, cost, i, j = closest(eps, state.projected, setting.tol, state)
+    status, cost, i, j = closest(setting, state, state.weights, state.test)
     if status != SOLVED:
         state.stalls += status == STALLED
         return False

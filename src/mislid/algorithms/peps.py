@@ -8,13 +8,14 @@ import numpy as np
 
 from mislid._jit import PerArm, inner, kernel
 from mislid.algorithms._draws import Drawing, Posterior, draw, drawn, stream_of
-from mislid.algorithms._rounds import search_around, set_slopes
+from mislid.algorithms.best_response import set_slopes
 from mislid.algorithms.game import Learners, allocate, learn
 from mislid.algorithms.registry import CompiledSampling, register
 from mislid.geometry.linalg import fill
 from mislid.geometry.newton import STALLED
 from mislid.geometry.search import aim_at_projection
 from mislid.stopping.rules import Setup
+from mislid.stopping.schedule import closest
 from mislid.stopping.state import Setting, State
 
 
@@ -54,7 +55,7 @@ def answers_otherwise(setting: Setting, state: State, shift: PerArm) -> bool:
 def _closest_alternative(setting: Setting, state: State, drawn: Posterior) -> bool:
     """Fill `shift` with the way to the closest alternative; False if the search finds none."""
     aim_at_projection(state.weights, state.test, state.play)
-    status, cost, _, _ = search_around(setting, state, state.weights, state.play)
+    status, cost, _, _ = closest(setting, state, state.weights, state.play)
     if status == STALLED or cost == np.inf:
         state.stalls += 1
         fill(drawn.shift, 0.0)

@@ -3,21 +3,198 @@
 The incumbents are the leaders, by the estimate. The pair is the one with the least cost plus
 logarithms of its counts, which keep an arm that misleads from waiting for ever; one of its two arms
 is measured, each with probability 1/2.
+
+Near alternatives are the pairs that cost nearly as little as the closest alternative. As in
+`geometry.search`: bound every pair, and solve only those that the bounds leave.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
-from mislid._jit import Struct, inner, kernel
-from mislid.algorithms._near_pairs import NearPairs, find_near, new_near_pairs
-from mislid.algorithms._rounds import least_measured, leave_out_settled
+import numpy as np
+
+from mislid._jit import Indices, Matrix, Struct, Vector, inner, kernel
+from mislid.algorithms.best_response import least_measured, leave_out_settled, set_slopes
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
-from mislid.geometry.search import forget_means
-from mislid.geometry.two_arms import leave_nothing_out, list_challengers
+from mislid.geometry.newton import INFEASIBLE, STALLED, means_below, solve
+from mislid.geometry.order import ROOT, heapify, sift_down
+from mislid.geometry.problem import set_problem
+from mislid.geometry.search import (
+    CRUDE,
+    DONE,
+    GOOD,
+    SearchSpace,
+    better_bound,
+    forget_means,
+    keep_pair,
+    list_pairs,
+    set_start,
+)
+from mislid.geometry.two_arms import (
+    ACCURACY,
+    is_wide,
+    leave_nothing_out,
+    list_challengers,
+    move_pair,
+    pair_cost,
+)
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
+
+# So many at most: of more, those that come first.
+MOST_PAIRS = 256
+
+
+class NearPairs(Struct):
+    """The pairs found, fewer than n, and the gains of all arms at their alternatives."""
+
+    reach: float  # how much more than the closest a pair may cost
+    count: int
+    closest: int  # the row of the least cost
+    extra: Vector  # (P,) what is added to the cost of every pair
+    costs: Annotated[Vector, ("n",)]  # with what is added
+    challengers: Annotated[Indices, ("n",)]
+    incumbents: Annotated[Indices, ("n",)]
+    slopes: Annotated[Matrix, ("n", "K")]
+
+
+def new_near_pairs(K: int, m: int, most: int = MOST_PAIRS) -> NearPairs:
+    """An empty list for the pairs of K arms with m incumbents."""
+    pairs = m * (K - m)
+    return NearPairs.zeros({"n": min(pairs, most) + 1, "K": K}, extra=np.zeros(pairs))
+
+
+@inner
+def _keep(
+    setting: Setting, near: NearPairs, cost: float, i: int, j: int, below: Vector, at: int
+) -> None:
+    """Keep a pair in row `at`; `below` (K,) is the estimate minus its alternative."""
+    near.costs[at] = cost
+    near.challengers[at], near.incumbents[at] = i, j
+    set_slopes(setting, below, near.slopes[at])
+
+
+@inner
+def _take(
+    setting: Setting, state: State, weights: Vector, space: SearchSpace, near: NearPairs, p: int
+) -> None:
+    """Keep a pair in closed form."""
+    i, j = space.challengers[p // setting.m], state.incumbents[p % setting.m]
+    move_pair(state.projected, weights, i, j, setting.tol, space.below)
+    _keep(setting, near, space.bounds[p], i, j, space.below, near.count)
+    space.bounds[p] = np.inf
+    near.count += 1
+
+
+@inner
+def _near_unstructured(
+    setting: Setting, state: State, weights: Vector, space: SearchSpace, near: NearPairs
+) -> None:
+    """All pairs in closed form: the cheapest goes to row 0, those within reach of it follow."""
+    m, tol, given = setting.m, setting.tol, state.projected
+    list_challengers(given.shape[0], state.incumbents, space.challengers)
+    best, least = -1, np.inf
+    for p in range(space.bounds.shape[0]):
+        i, j = space.challengers[p // m], state.incumbents[p % m]
+        cost = near.extra[p] + pair_cost(given, weights, i, j, tol)
+        space.bounds[p] = np.inf if space.exempt[p] else cost
+        if space.bounds[p] < least:
+            best, least = p, space.bounds[p]
+    if best < 0:
+        return
+    _take(setting, state, weights, space, near, best)
+    for p in range(space.bounds.shape[0]):
+        if space.bounds[p] < least + near.reach and near.count < near.costs.shape[0]:
+            _take(setting, state, weights, space, near, p)
+
+
+@inner
+def _leave_far(near: NearPairs) -> None:
+    """Remove pairs that are out of reach."""
+    best = 0
+    for p in range(near.count):
+        if near.costs[p] < near.costs[best]:
+            best = p
+    limit, kept = near.costs[best] + near.reach, 0
+    for p in range(near.count):
+        if p == best or near.costs[p] < limit:
+            near.closest = kept if p == best else near.closest
+            near.costs[kept] = near.costs[p]
+            near.challengers[kept] = near.challengers[p]
+            near.incumbents[kept] = near.incumbents[p]
+            for k in range(near.slopes.shape[1]):
+                near.slopes[kept, k] = near.slopes[p, k]
+            kept += 1
+    near.count = kept
+
+
+@inner
+def _has_room(near: NearPairs) -> bool:
+    """Whether another pair fits, after far pairs are removed if the list is full."""
+    if near.count == near.costs.shape[0]:
+        _leave_far(near)
+    return near.count < near.costs.shape[0]
+
+
+@kernel
+def _near_structured(setting: Setting, state: State, space: SearchSpace, near: NearPairs) -> bool:
+    """Solve pairs by increasing bounds; False if the solver could not certify one."""
+    m, size, tol = setting.m, space.bounds.shape[0], setting.tol
+    eps, least = setting.eps + setting.widening, np.inf
+    list_pairs(state.incumbents, tol, space)
+    for p in range(size):
+        space.bounds[p] += near.extra[p]
+    heapify(space.heap, size, space.bounds)
+    while _has_room(near):
+        p = space.heap[0]
+        if space.quality[p] == DONE or space.bounds[p] >= least + near.reach:
+            break
+        i, j = space.challengers[p // m], state.incumbents[p % m]
+        tolerance = tol + (space.linear[j] - space.linear[i])
+        if space.quality[p] == CRUDE:
+            space.quality[p] = GOOD
+            better = near.extra[p] + better_bound(p, i, j, eps, tolerance, space)
+            space.bounds[p] = max(space.bounds[p], better)
+        else:
+            set_start(space.slot[p], space)
+            set_problem(i, j, eps, tolerance, space.level, space.newton)
+            status, cost, _, alpha, _ = solve(space.local, ACCURACY, space.newton)
+            if status == STALLED:
+                return False
+            space.quality[p], space.bounds[p] = DONE, np.inf
+            if status != INFEASIBLE:
+                keep_pair(p, i, j, m, alpha, space)
+                means_below(space.newton, space.below)
+                _keep(setting, near, near.extra[p] + cost, i, j, space.below, near.count)
+                least = min(least, near.extra[p] + cost)
+                near.count += 1
+        sift_down(space.heap, size, space.bounds, int(ROOT))
+    return True
+
+
+@kernel
+def find_near(
+    setting: Setting, state: State, weights: Vector, space: SearchSpace, near: NearPairs
+) -> bool:
+    """The cheapest pair and those within reach of it, around the projected means.
+
+    `space` must be aimed at them. False where a search could not be certified, or all pairs are
+    exempt.
+    """
+    near.count = 0
+    if is_wide(setting.eps + setting.widening, state.projected, setting.tol):
+        _near_unstructured(setting, state, weights, space, near)
+    elif not _near_structured(setting, state, space, near):
+        state.stalls += 1
+        return False
+    if near.count == 0:
+        return False
+    _leave_far(near)
+    return True
+
 
 # An arm without measurements counts as one with so many.
 AT_LEAST = 0.5

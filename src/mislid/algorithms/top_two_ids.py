@@ -13,7 +13,7 @@ import numpy as np
 
 from mislid._jit import PerArm, Struct, inner, kernel
 from mislid.algorithms._draws import Drawing, Posterior, draw, drawn, stream_of
-from mislid.algorithms._rounds import search_around
+from mislid.algorithms.best_response import less_measured
 from mislid.algorithms.registry import CompiledSampling, register
 from mislid.geometry.linalg import fill
 from mislid.geometry.newton import INFEASIBLE, STALLED, means_below, solve
@@ -22,6 +22,7 @@ from mislid.geometry.problem import NOBODY, set_problem
 from mislid.geometry.search import forget_means, set_start
 from mislid.geometry.two_arms import ACCURACY, is_wide, move_pair
 from mislid.stopping.rules import Setup
+from mislid.stopping.schedule import closest
 from mislid.stopping.state import Setting, State
 
 
@@ -118,7 +119,7 @@ def _find_pair(
     i, j = _draw_pair(setting, rule, state, key)
     forget_means(state.test)
     if i < 0:
-        status, _, i, j = search_around(setting, state, state.weights, state.test)
+        status, _, i, j = closest(setting, state, state.weights, state.test)
         return i, j, status != STALLED and i >= 0
     if state.projected[i] > state.projected[j]:
         i, j = j, i
@@ -136,8 +137,7 @@ def top_two_ids_arm(setting: Setting, rule: TopTwoIDSStruct, state: State, unifo
             total += shares[k]
         state.rounds += 1
     if not 0.0 < total < np.inf:
-        i, j = max(i, 0), max(j, 0)
-        return i if state.weights[i] < state.weights[j] else j
+        return less_measured(state, max(i, 0), max(j, 0))
     for k in range(shares.shape[0]):
         shares[k] /= total
     return drawn(shares, uniform)

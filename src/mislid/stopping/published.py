@@ -192,8 +192,7 @@ def judge_projected(setting: Setting, rule: ProjectedTest, state: State, testing
     forget_means(state.test)
     answer = False
     if not _is_near(setting, rule, state):
-        eps = setting.eps + setting.widening
-        status, cost, i, j = closest(eps, state.projected, setting.tol, state)
+        status, cost, i, j = closest(setting, state, state.weights, state.test)
         if status == STALLED:
             state.stalls += 1
         elif status == SOLVED:

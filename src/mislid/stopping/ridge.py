@@ -8,7 +8,7 @@ as the images p_k = V^-1 x_k of all arms: they give estimates, and distances bet
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from mislid.geometry.linalg import (
     transposed_times,
 )
 from mislid.stopping.state import Setting, State
+
+if TYPE_CHECKING:
+    from mislid.model import Model
 
 # Rank-one updates between two inversions, so that their rounding does not add up.
 PERIOD = 128
@@ -61,26 +64,25 @@ class RidgeSpace(Struct):
     image: PerFeature  # (d,)
     heap: ArmOrder  # (K,)
     updates: int  # since the last inversion
-    nobody: Annotated[
-        Indices, ("none",)
-    ]  # arms on which a matrix is known to be the identity: none
+    # Arms on which a matrix is known to be the identity: none.
+    nobody: Annotated[Indices, ("none",)]
     everyone: Indices  # (K,)
 
 
-def new_ridge_space(setting: Setting, corner: Matrix, size: float = 1.0) -> RidgeSpace:
-    """Before the first measurement; corner (d, d) are the features of the arms in setting.basis.
+def new_ridge_space(setting: Setting, model: Model) -> RidgeSpace:
+    """Before the first measurement.
 
     The published rule regularises by the identity in the coordinates of the features as they are
     given and with noise 1, V = I + sum phi phi', so its behaviour depends on their units. With
-    phi = corner'x that ridge is (corner corner')^-1. It counts in units of the mean precision
-    1 / sigma_k^2 of the arms, which makes the rule free of the rewards' units.
-    `size` multiplies it.
+    phi = corner'x, where corner (d, d) has the features of the spanner, that ridge is
+    (corner corner')^-1. It counts in units of the mean precision 1 / sigma_k^2 of the arms, which
+    makes the rule free of the rewards' units.
     """
     K, d = setting.X.shape
-    inverse = np.linalg.inv(corner)
+    inverse = np.linalg.inv(model.features[setting.basis])
     return RidgeSpace.zeros(
         {"K": K, "d": d, "none": 0},
-        ridge=np.ascontiguousarray(inverse.T @ inverse * np.mean(size / setting.variance)),
+        ridge=np.ascontiguousarray(inverse.T @ inverse * np.mean(1.0 / setting.variance)),
         counts=np.full(K, -1.0),
         everyone=np.arange(K, dtype=np.int64),
     )

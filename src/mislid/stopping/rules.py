@@ -286,14 +286,12 @@ def _spread(setting: Setting, given: evidence.Families) -> Spread:
 
 def _ratio_test(rule: StoppingRule, setup: Setup) -> CompiledStopping:
     setting, selective = setup.setting, rule.name == "glr-selective"
-    # The ridge is in the units of the features as they were given.
-    corner = setup.question.model.features[setting.basis]
     struct = RatioTest.zeros(
         {},
         log_inverse=-math.log(setting.delta),
         selective=selective,
         projects=setup.estimates,
-        ridge=new_ridge_space(setting, corner),
+        ridge=new_ridge_space(setting, setup.question.model),
     )
     left = new_pairs_left(setting.X.shape[0], setting.m) if selective else None
     return CompiledStopping(struct, judge_ratio, left)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mislid._jit import Vector, inner
 from mislid.geometry.newton import STALLED
-from mislid.geometry.search import project_means, search_pairs
+from mislid.geometry.search import SearchSpace, project_means, search_pairs
 from mislid.geometry.two_arms import ACCURACY, Closest, closest_unstructured, is_wide
 from mislid.stopping.state import Setting, State, set_estimate
 
@@ -44,15 +44,12 @@ def count_test(state: State) -> None:
 
 
 @inner
-def closest(eps: float, given: Vector, tol: float, state: State) -> Closest:
-    """Status, cost and pair of the alternative closest to the means that were given.
-
-    They are those that were projected, or their projection after `forget_means`.
-    """
-    space = state.test
-    if is_wide(eps, given, tol):
-        return closest_unstructured(given, state.weights, state.incumbents, tol, space)
-    status, cost, _, i, j, _, _ = search_pairs(eps, state.incumbents, tol, ACCURACY, space)
+def closest(setting: Setting, state: State, weights: Vector, space: SearchSpace) -> Closest:
+    """The alternative closest to the projected means, around which `space` is ready to search."""
+    eps = setting.eps + setting.widening
+    if is_wide(eps, state.projected, setting.tol):
+        return closest_unstructured(state.projected, weights, state.incumbents, setting.tol, space)
+    status, cost, _, i, j, _, _ = search_pairs(eps, state.incumbents, setting.tol, ACCURACY, space)
     return status, cost, i, j
 
 

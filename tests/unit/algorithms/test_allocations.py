@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mislid import Instance, Model, Question
-from mislid.algorithms._rounds import LEAST_SHARE, closest_at_plan
+from mislid.algorithms.best_response import LEAST_SHARE, closest_at_plan
 from mislid.engine import Engine
 from oracles.rational import fractions, solution
 

@@ -10,10 +10,8 @@ from mislid.algorithms import (
     RAGE,
     Algorithm,
     BestResponse,
-    LinGapE,
     MisLid,
     Selective,
-    XYAdaptive,
 )
 from mislid.errors import ProblemError
 
@@ -30,9 +28,7 @@ from mislid.errors import ProblemError
         (lambda: MisLid(gap=-1), "gap must be a finite number at least 0; got -1"),
         (lambda: MisLid(bonus="text"), "bonus must be one of 'paper', 'authors', 'linear'; got 't"),
         (lambda: BestResponse(exploration=np.nan), "exploration must be .* at least 0; got nan"),
-        (lambda: LinGapE(growth="x"), "growth must be a finite number above 0; got 'x'"),
         (lambda: RAGE(fresh="no"), "fresh must be True or False; got 'no'"),
-        (lambda: XYAdaptive(first=0), "first must be a finite number at least 1; got 0"),
         (lambda: Selective("uniform"), "algorithm must be one that chooses among pairs"),
     ],
 )

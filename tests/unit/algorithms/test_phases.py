@@ -7,7 +7,7 @@ from numpy.random import Generator
 from helpers.rival_runs import Floats
 from mislid import Model
 from mislid.algorithms import RAGE, XYAdaptive, XYStatic
-from mislid.algorithms._phases import Phased
+from mislid.algorithms.phases import Phased
 from mislid.engine import Engine
 from mislid.question import Question
 from oracles.phases import (
@@ -26,7 +26,7 @@ ALL: tuple[Phased, ...] = (
     RAGE(),
     RAGE(fresh=False),
     XYAdaptive(),
-    XYAdaptive(first=5, fresh=False),
+    XYAdaptive(fresh=False),
     XYStatic(),
 )
 

@@ -1,7 +1,5 @@
 """Sampling that leaves out what is settled, against plain versions, and what it spares."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -19,12 +17,13 @@ from mislid.algorithms import (
 from mislid.engine import Engine
 from mislid.question import Question
 from oracles.elimination import PlainPairs, PlainRatioTest, selective_lingape
+from oracles.paper_thresholds import heuristic_threshold
 from oracles.rivals import Data
 
 ELIMINATION = "glr-selective"
 GAME = MisLid("empirical", gap=0.01, sampling="tracking", every_arm=True)
 PLANS = [FrankWolfe(), LazyTrackAndStop(), TopTwo()]
-RULES = [LinGapE(growth=2.0), LinGIFA(), GAME, BestResponse(), *PLANS]
+RULES = [LinGapE(), LinGIFA(), GAME, BestResponse(), *PLANS]
 
 
 @pytest.mark.parametrize("m", [1, 3])
@@ -36,8 +35,8 @@ def test_lingape_measures_for_the_pairs_that_are_left(m: int) -> None:
         features, noise = rng.normal(size=(K, d)), np.ones(K)
         means = features @ rng.normal(size=d)
         question = Question(Model(features, 0.0), m, noise=noise, delta=0.1)
-        engine = Engine(question, Selective(LinGapE(growth=2.0)), ELIMINATION)
-        everything = Engine(question, LinGapE(growth=2.0), ELIMINATION)
+        engine = Engine(question, Selective(LinGapE()), ELIMINATION)
+        everything = Engine(question, LinGapE(), ELIMINATION)
         plain = PlainRatioTest(PlainPairs(K, m), True, 0.1)
         for t in range(600):
             arm = t
@@ -45,10 +44,12 @@ def test_lingape_measures_for_the_pairs_that_are_left(m: int) -> None:
                 data = Data(features, noise, engine.counts.astype(float), engine.sums, m)
                 if plain.judge(data)[0]:
                     break
-                assert not engine.judge().decided
+                verdict = engine.judge()
+                assert not verdict.decided
                 everything.reset(engine.counts, engine.sums)
+                everything.judge()
                 arm = engine.propose()
-                beta = math.log(10.0) + 2.0 * math.log(t + 1.0)
+                beta = max(heuristic_threshold(t, 0.1), verdict.threshold)
                 assert arm == selective_lingape(data, beta, plain.pairs)
                 different += arm != everything.propose()
             engine.observe(arm, float(means[arm] + rng.normal()))

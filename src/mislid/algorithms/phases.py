@@ -11,6 +11,21 @@ bias of these is above what a phase is to resolve, the means of the two arms.
 
 In a study trials may be open. They never end a phase: their values are not known yet. It ends when
 as many as were planned have come, whatever is open; values that come later count in the next one.
+
+RAGE (Fiez, Jain, Jamieson and Ratliff, 2019). Phase l has the XY-design of the open arms and
+    max(2 4^l (1 + 1/10) rho ln(2 K^2 l^2 / delta), 20 |support|)
+measurements, in units of the noise, after which every difference is known to 2^-l with probability
+1 - delta / l^2: what is further apart is separated.
+
+XY-adaptive and XY-static (Soare, Lazaric and Munos, 2014). Phase l lasts until the largest variance
+of a pair of open arms, over the phase's number of measurements n, is a tenth of that of the phase
+before (the paper's alpha); that is, for the variance rho / n of a design and the paper's beginning
+1 / (d^2 + d + 1),
+    n = sqrt((d^2 + d + 1) rho 10^l).
+XY-static has one design for all pairs, whatever the values are, so that all of them count. A phase
+has a tenth more measurements; at its end either all arms are decided, or none is. For both, one
+look at the end of phase l needs ln(pi^2 K^2 l^2 / (6 delta)) nats for all pairs: summed over the
+phases, delta.
 """
 
 from __future__ import annotations
@@ -30,13 +45,15 @@ from mislid.algorithms._designs import (
     own_design,
     pair_bias,
     regress,
+    support_of,
     total_of,
     xy_design,
 )
-from mislid.algorithms.registry import Algorithm, CompiledSampling
+from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.geometry.linalg import copy, fill
 from mislid.geometry.order import mark_top
 from mislid.stopping.ridge import estimate_means, squared_distance
+from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
 # No phase is longer: beyond, numbers of measurements are no longer exact.
@@ -63,7 +80,6 @@ class Phases(Designs):
     log_inverse: float  # ln(1/delta)
     fresh: bool  # whether a phase is judged by its own measurements only
     fixed: bool  # whether all arms stay open, and the design the same, until all are decided
-    first: float  # XY-adaptive: measurements that the first phase is compared with
     number: int  # of the phase; 0 before the first
     repeats: int  # how often all arms were decided, and opened again with more certainty
     closed: bool  # whether the phase was judged
@@ -324,3 +340,116 @@ def phases_left(setting: Setting, phase: Phases, state: State) -> int:
     for k in range(phase.plan.shape[0]):
         total += max(phase.plan[k] - (state.counts[k] - phase.start[k]), 0.0)
     return int(total)
+
+
+# What whole numbers may cost: so much more variance, if every arm of the design has enough.
+ROUNDING, ENOUGH = 1.1, 20.0
+
+
+@dataclass(frozen=True)
+class RAGE(Phased):
+    """RAGE (Fiez, Jain, Jamieson and Ratliff 2019): each phase halves the resolution.
+
+    Attributes
+    ----------
+    fresh
+        Whether a phase is judged by its own measurements only, as its proof needs. False judges by
+        all, as the runs of Tirinzoni and Degenne (2022) did.
+    """
+
+    fresh: bool = True
+
+
+@kernel
+def prepare_rage(setting: Setting, phase: Phases, state: State) -> float:
+    """Choose shares and level of a phase; return its number of measurements."""
+    K, unit = setting.X.shape[0], noise_unit(setting)
+    number = float(min(phase.number, FINEST))
+    level = math.log(2.0 * K * K * number * number) + phase.log_inverse
+    phase.level = 2.0**phase.repeats * level
+    resolution = 0.5**number * math.sqrt(unit)
+    design_linear(setting, phase)
+    avoid_bias(setting, phase, resolution)
+    samples = 2.0 / resolution**2 * ROUNDING * phase.rho * phase.level
+    return max(samples, ENOUGH * support_of(phase.share))
+
+
+@register({"rage": RAGE()})
+def _compile(rule: RAGE, setup: Setup) -> CompiledSampling:
+    return compile_phases(prepare_rage, setup.setting, fresh=rule.fresh)
+
+
+# Measurements at least, for every arm of a design.
+LEAST = 2.0
+# By how much a phase of XY-adaptive shrinks variance over measurements.
+SHRINK = 0.1
+# How much XY-static measures before it looks again, relative to what there is.
+GROWTH = 0.1
+
+
+@dataclass(frozen=True)
+class XYAdaptive(Phased):
+    """XY-adaptive (Soare, Lazaric and Munos 2014): phases that shrink the open pairs' variance.
+
+    Attributes
+    ----------
+    fresh
+        As for `RAGE`; with False a phase's length counts all measurements.
+    """
+
+    fresh: bool = True
+
+
+@dataclass(frozen=True)
+class XYStatic(Phased):
+    """XY-static (Soare, Lazaric and Munos 2014): one design for all pairs."""
+
+
+@inner
+def set_level(setting: Setting, phase: Phases) -> None:
+    """Set the nats that a decision at the end of this phase needs."""
+    K = setting.X.shape[0]
+    looks = math.log(math.pi**2 / 6.0 * K * K) + 2.0 * math.log(float(phase.number))
+    phase.level = 2.0**phase.repeats * (looks + phase.log_inverse)
+
+
+@inner
+def adaptive_length(setting: Setting, phase: Phases) -> float:
+    """Measurements until variance over measurements has shrunk."""
+    shrunk, d = SHRINK ** float(min(phase.number, FINEST)), setting.X.shape[1]
+    return math.sqrt((d * (d + 1) + 1) * phase.rho / noise_unit(setting) / shrunk)
+
+
+@kernel
+def prepare_adaptive(setting: Setting, phase: Phases, state: State) -> float:
+    """Choose shares and level of a phase; return its number of measurements."""
+    set_level(setting, phase)
+    design_linear(setting, phase)
+    variance = phase.rho / max(adaptive_length(setting, phase), 1.0)
+    avoid_bias(setting, phase, math.sqrt(2.0 * phase.level * variance))
+    samples = adaptive_length(setting, phase)
+    if not phase.fresh:
+        samples -= state.samples
+    return max(samples, LEAST * support_of(phase.share))
+
+
+@kernel
+def prepare_static(setting: Setting, phase: Phases, state: State) -> float:
+    """Keep the shares of the first phase; return its number of measurements."""
+    set_level(setting, phase)
+    if phase.number == 1 and phase.repeats == 0:
+        design_linear(setting, phase)
+    samples = max(GROWTH * state.samples, LEAST * support_of(phase.share))
+    variance = phase.rho / (state.samples + samples)
+    avoid_bias(setting, phase, math.sqrt(2.0 * phase.level * variance))
+    return max(samples, LEAST * support_of(phase.share))
+
+
+@register({"xy-adaptive": XYAdaptive()})
+def _compile_adaptive(rule: XYAdaptive, setup: Setup) -> CompiledSampling:
+    return compile_phases(prepare_adaptive, setup.setting, fresh=rule.fresh)
+
+
+@register({"xy-static": XYStatic()})
+def _compile_static(rule: XYStatic, setup: Setup) -> CompiledSampling:
+    return compile_phases(prepare_static, setup.setting, fixed=True)
