@@ -7,7 +7,7 @@ import pytest
 
 from helpers.measured import Data, engine_of, random_data, setting_of, state_of
 from mislid.stopping.rules import STOPPING_RULES, CompiledStopping, Setup, compile_stopping
-from mislid.stopping.state import Setting, State, new_state, take_in
+from mislid.stopping.state import Setting, State, new_state, observe_sum
 
 
 def judged(setting: Setting, rule: CompiledStopping, state: State) -> bool:
@@ -48,7 +48,7 @@ def test_shortcuts_along_a_run_change_no_verdict(name: str, eps: float) -> None:
     for t in range(1500):
         arm, n = t % data.model.K, 1 + state.samples // 200
         total = n * data.means[arm] + np.sqrt(n) * data.noise[arm] * rng.normal()
-        take_in(setting, state, arm, n, total, 0.0)
+        observe_sum(setting, state, arm, n, total, 0.0)
         if t >= data.model.K:
             verdicts.append(judged(setting, rule, state))
             spared += state.searched < state.samples
