@@ -16,7 +16,6 @@ from mislid.algorithms.phases import RAGE, XYAdaptive, XYStatic
 from mislid.algorithms.registry import (
     ALGORITHMS,
     Algorithm,
-    Selective,
     algorithm_names,
     as_algorithm,
     import_modules,
@@ -38,7 +37,6 @@ __all__ = [
     "LinGapE",
     "MisLid",
     "Oracle",
-    "Selective",
     "TopTwo",
     "TopTwoIDS",
     "UGapE",

@@ -34,7 +34,6 @@ from mislid.geometry.two_arms import (
 )
 from mislid.stopping.aims import SHORTLIST, Aims, aimed_arm, find_overdue, lagging_arm
 from mislid.stopping.linear_fit import LinearFit
-from mislid.stopping.pairs_left import leave_out_pairs
 from mislid.stopping.rules import Setup
 from mislid.stopping.schedule import closest
 from mislid.stopping.state import ALL_ARMS, NOTHING, Setting, State
@@ -60,7 +59,6 @@ class Round(Struct):
 
     pulls: int  # measurements a round
     subset: int  # challengers drawn at random besides the recent ones; 0 for all
-    selective: bool  # whether pairs that are settled are left out
     published: bool  # whether other details follow the published runs
     recent: Indices  # (n,) recent challengers, first in first out, -1 where there are fewer
     gains: PerArm  # of the last round
@@ -137,7 +135,7 @@ def keep_recent(rule: Round, challenger: int) -> None:
 
 @inner
 def leave_out(rule: Round, state: State, space: SearchSpace, uniform: float) -> None:
-    """Exempt pairs from a search: those of challengers outside the subset, and settled ones.
+    """Exempt the pairs of challengers outside the subset from a search.
 
     The subset has the recent challengers and `subset` random ones. `uniform` seeds the choice, so
     that a round depends on nothing else.
@@ -160,15 +158,6 @@ def leave_out(rule: Round, state: State, space: SearchSpace, uniform: float) -> 
         for a in range(n):
             for b in range(m):
                 space.exempt[a * m + b] = kept[challengers[a]] == 0.0
-    if rule.selective:
-        leave_out_settled(state, space)
-
-
-@inner
-def leave_out_settled(state: State, space: SearchSpace) -> None:
-    """Exempt pairs that are settled from a search."""
-    list_challengers(state.counts.shape[0], state.incumbents, space.challengers)
-    leave_out_pairs(state.left, state.incumbents, space.challengers, space.exempt)
 
 
 @inner
@@ -221,7 +210,6 @@ class BestResponse(Algorithm):
         As for `MisLid`.
     """
 
-    can_select = True
     reads_costs = True
 
     exploration: float = 0.3
@@ -295,7 +283,7 @@ def _find_alternative(
     setting: Setting, rule: BestResponseStruct, state: State
 ) -> tuple[int, int, bool]:
     """Find the alternative to answer, in `state.test.below`; its pair, and whether one exists."""
-    known = rule.subset == 0 and not rule.selective and state.answered == state.samples
+    known = rule.subset == 0 and state.answered == state.samples
     if known:  # the stopping test has just found it
         state.rounds += 1
         return state.doubt_challenger, state.doubt_incumbent, True
@@ -334,8 +322,7 @@ def _spared_arm(setting: Setting, rule: BestResponseStruct, state: State, unifor
 @kernel
 def best_response(setting: Setting, rule: BestResponseStruct, state: State, uniform: float) -> int:
     """The arm to measure next; `uniform` in [0, 1) is all the randomness there is."""
-    tricks = rule.subset > 0 or rule.selective
-    plain = not tricks and not rule.published and state.aim == NOTHING
+    plain = rule.subset == 0 and not rule.published and state.aim == NOTHING
     if plain and is_wide(setting.eps, state.projected, setting.tol):
         find_overdue(setting, state)
         return lagging_arm(setting, state, uniform)
@@ -344,7 +331,7 @@ def best_response(setting: Setting, rule: BestResponseStruct, state: State, unif
         return arm
     leave_out(rule, state, state.test, uniform)
     i, j, found = _find_alternative(setting, rule, state)
-    if tricks:
+    if rule.subset > 0:
         leave_nothing_out(state.test)
     if not found:
         return least_measured(state.counts)

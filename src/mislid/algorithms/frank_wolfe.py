@@ -13,13 +13,12 @@ from typing import Annotated
 import numpy as np
 
 from mislid._jit import Indices, Matrix, PerArm, Struct, Vector, inner, inner_loop, kernel
-from mislid.algorithms.best_response import FLOORED, leave_out_settled, set_weights
+from mislid.algorithms.best_response import FLOORED, set_weights
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.algorithms.top_two import NearPairs, find_near, new_near_pairs
 from mislid.geometry.linalg import dot, fill
 from mislid.geometry.order import first_largest
 from mislid.geometry.search import aim_at_projection
-from mislid.geometry.two_arms import leave_nothing_out
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
@@ -41,7 +40,6 @@ class FrankWolfe(Algorithm):
     linear program; the arm furthest behind the plan is measured.
     """
 
-    can_select = True
     every_arm = True
 
 
@@ -151,7 +149,6 @@ def best_mixture(payoffs: Matrix, n: int, game: ZeroSum, shares: Vector) -> bool
 class FrankWolfeStruct(Struct):
     """The target, and the direction in which it moves."""
 
-    selective: bool  # whether pairs that are settled are left out
     plan: PerArm
     towards: PerArm
     weights: PerArm
@@ -197,12 +194,9 @@ def _look_around(setting: Setting, rule: FrankWolfeStruct, state: State) -> bool
 
     They are not if two arms of the closest pair are level, or if the search certified none.
     """
-    if rule.selective:
-        leave_out_settled(state, state.play)
     set_weights(setting, rule.plan, FLOORED if setting.eps == 0.0 else 0.0, rule.weights)
     aim_at_projection(rule.weights, state.test, state.play)
     found = find_near(setting, state, rule.weights, state.play, rule.near)
-    leave_nothing_out(state.play)
     state.rounds += found
     return found and rule.near.costs[rule.near.closest] > 0.0
 

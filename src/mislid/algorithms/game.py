@@ -83,8 +83,6 @@ class MisLid(Algorithm):
         Whether all arms are measured once first, or a barycentric spanner.
     """
 
-    can_select = True
-
     gain: Literal["optimistic", "aggressive", "empirical"] = "optimistic"
     bonus: Literal["paper", "authors", "linear"] = "paper"
     gap: float = 0.0

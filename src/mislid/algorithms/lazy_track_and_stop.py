@@ -14,13 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mislid._jit import PerArm, Square, Struct, Vector, inner, kernel
-from mislid.algorithms.best_response import closest_at_plan, leave_out_settled, set_slopes
+from mislid.algorithms.best_response import closest_at_plan, set_slopes
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.geometry.linalg import cholesky, gram, is_above
 from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.order import first_largest
 from mislid.geometry.search import forget_means
-from mislid.geometry.two_arms import leave_nothing_out
 from mislid.stopping.rules import Setup
 from mislid.stopping.schedule import closest, estimate, record
 from mislid.stopping.state import Setting, State
@@ -40,13 +39,11 @@ class LazyTrackAndStop(Algorithm):
     """
 
     own_test = True
-    can_select = True
 
 
 class LazyTracking(Struct):
     """The plan, and the sum of plans that is followed."""
 
-    selective: bool  # whether plans leave out pairs that are settled
     log_inverse: float  # ln(1/delta), of its stopping test
     plan: PerArm
     tracked: PerArm
@@ -120,10 +117,7 @@ def lazy_arm(setting: Setting, rule: LazyTracking, state: State, uniform: float)
     if rule.due == 0:
         rule.due = _next_power(t)
     if t >= rule.due:
-        if rule.selective:
-            leave_out_settled(state, state.play)
         _renew_plan(setting, rule, state)
-        leave_nothing_out(state.play)
         rule.due = _next_power(t + 1)
     for k in range(rule.plan.shape[0]):
         rule.tracked[k] += rule.plan[k]

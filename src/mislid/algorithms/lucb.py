@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,9 +28,6 @@ from mislid.geometry.order import mark_top, nth_largest
 from mislid.stopping.published import heuristic
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State, take_best
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,6 @@ class Index(Struct):
     """
 
     log_inverse: float  # ln(1/delta), of their widths
-    selective: bool  # whether pairs that are settled are not looked at
     index: float  # of the last choice
 
 

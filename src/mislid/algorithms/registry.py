@@ -29,7 +29,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mislid._formatting import shown
-from mislid._validation import as_flag, fill
+from mislid._validation import as_flag
 from mislid.errors import ProblemError
 from mislid.stopping.rules import Setup
 
@@ -43,15 +43,14 @@ class Algorithm:
     """Base class of sampling rules: records of options.
 
     Class attributes say how a rule differs from others. `own_test`: it has a stopping test, which
-    replaces the stopping rule `heuristic`, as in the published runs. `can_select`: it can ignore
-    settled pairs if `Selective` asks for it. `every_arm`: it measures all arms once first instead
-    of a barycentric spanner. `authors`: it follows the published runs where they differ from the
-    text. `needs_noise`: the noise must be declared. `reads_costs`: it considers the costs of
-    measurements. `responds`: it uses the alternative that a stopping test found.
+    replaces the stopping rule `heuristic`, as in the published runs. `every_arm`: it
+    measures all arms once first instead of a barycentric spanner. `authors`: it follows the
+    published runs where they differ from the text. `needs_noise`: the noise must be declared.
+    `reads_costs`: it considers the costs of measurements. `responds`: it uses the alternative that
+    a stopping test found.
     """
 
     own_test = False
-    can_select = False
     every_arm = False
     authors = False
     needs_noise = False
@@ -285,40 +284,3 @@ def _loaded(point: EntryPoint) -> Any:
             f"got {loaded!r}"
         )
     return rule
-
-
-@dataclass(frozen=True)
-class Selective(Algorithm):
-    """A sampling rule that ignores the pairs that the stopping rule has settled.
-
-    Selective elimination (Tirinzoni and Degenne 2022). It needs a stopping rule that settles pairs
-    one by one: `guaranteed` or, in linear models, `glr-selective`. With others nothing changes.
-
-    Attributes
-    ----------
-    algorithm
-        A name, or a composition that can leave out pairs.
-    """
-
-    algorithm: Any = "mislid"
-
-    def __post_init__(self) -> None:
-        chosen = as_algorithm(self.algorithm)
-        if not getattr(chosen, "can_select", False):
-            raise ProblemError(
-                "algorithm must be one that chooses among pairs, such as 'lingape', 'lingifa', "
-                f"'lingame' or 'mislid', to be selective; got {self.algorithm!r}"
-            )
-        flags = ("every_arm", "own_test", "authors", "needs_noise", "responds")
-        fill(self, algorithm=chosen, **{flag: getattr(chosen, flag) for flag in flags})
-
-    def check(self, question: Question) -> None:  # noqa: D102 - the base class has it
-        self.algorithm.check(question)
-
-
-@register(Selective)
-def _compile_selective(rule: Selective, setup: Setup) -> CompiledSampling | None:
-    found = compile_sampling(rule.algorithm, setup)
-    if found is not None:
-        found.struct.fill(found.struct.replace(selective=True))
-    return found

@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 
 from mislid._jit import Indices, Matrix, Struct, Vector, inner, kernel
-from mislid.algorithms.best_response import least_measured, leave_out_settled, set_slopes
+from mislid.algorithms.best_response import least_measured, set_slopes
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.geometry.newton import INFEASIBLE, STALLED, means_below, solve
 from mislid.geometry.order import ROOT, heapify, sift_down
@@ -36,7 +36,6 @@ from mislid.geometry.search import (
 from mislid.geometry.two_arms import (
     ACCURACY,
     is_wide,
-    leave_nothing_out,
     list_challengers,
     move_pair,
     pair_cost,
@@ -208,14 +207,12 @@ class TopTwo(Algorithm):
     one arm is measured, each with probability 1/2.
     """
 
-    can_select = True
     every_arm = True
 
 
 class TopTwoStruct(Struct):
     """The pair."""
 
-    selective: bool  # whether pairs that are settled are left out
     near: NearPairs
 
 
@@ -234,11 +231,7 @@ def top_two_arm(setting: Setting, rule: TopTwoStruct, state: State, uniform: flo
     near = rule.near
     _set_logarithms(setting, state, near)
     forget_means(state.test)
-    if rule.selective:
-        leave_out_settled(state, state.test)
-    found = find_near(setting, state, state.weights, state.test, near)
-    leave_nothing_out(state.test)
-    if not found:
+    if not find_near(setting, state, state.weights, state.test, near):
         return least_measured(state.counts)
     state.rounds += 1
     if uniform < 0.5:
@@ -249,5 +242,5 @@ def top_two_arm(setting: Setting, rule: TopTwoStruct, state: State, uniform: flo
 @register({"top-two": TopTwo()})
 def _compile(rule: TopTwo, setup: Setup) -> CompiledSampling:
     near = new_near_pairs(setup.question.K, setup.question.m, 1)
-    struct = TopTwoStruct(selective=False, near=near)
+    struct = TopTwoStruct(near=near)
     return CompiledSampling(struct, top_two_arm, estimates=True)

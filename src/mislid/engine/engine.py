@@ -152,7 +152,7 @@ class Engine:
         decisions = SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
         self._rules = loop.Rules(
             setting=setting,
-            state=new_state(setting, sampling is not None and sampling.plays, stopping.left),
+            state=new_state(setting, sampling is not None and sampling.plays),
             sampler=NoOptions() if sampling is None else sampling.struct,
             propose=0 if sampling is None else sampling.propose.address,
             own_test=0 if own is None else own.address,
@@ -570,20 +570,20 @@ class Engine:
         if known is not None and not (
             type(known.sampler) is type(rules.sampler)
             and rules.sampler.is_like(known.sampler)
-            and state.left.is_like(known.state.left)
+            and state.settled.is_like(known.state.settled)
         ):
             raise ProblemError(
                 f"memory must be an engine with the same algorithm and sizes; got {memory!r}"
             )
         begin_with(rules.setting, state, *self._as_data(counts, sums, scatter))
-        forget_pairs(state.left)
+        forget_pairs(state.settled)
         if isinstance(rules.stopping, Proof):
             begin_anew(rules.stopping)
         self._verdict = Verdict(False)
         if known is not None:
             rules.sampler.fill(known.sampler)
             state.rounds, state.queued = known.state.rounds, known.state.queued
-            state.left.fill(known.state.left)
+            state.settled.fill(known.state.settled)
 
     def _as_data(
         self, counts: ArrayLike, sums: ArrayLike, scatter: ArrayLike | None
@@ -612,10 +612,9 @@ class Engine:
         -------
         dict
             From (challenger, incumbent) to the number of samples at which the evidence was first
-            found to be enough; pairs that are open are not in it, nor those of arms that a
-            selective rule has dropped or accepted before.
+            found to be enough. Open pairs are not in it.
         """
-        known = self._state.left.settled
+        known = self._state.settled
         claimed = [int(j) for j in self._state.incumbents if known.rows[j] >= 0]
         return {
             (int(i), j): int(known.times[known.rows[j], i])
@@ -643,7 +642,7 @@ class Engine:
         state = self._state
         if self._pretended is None:
             plays = state.play is not state.test
-            self._pretended = new_state(self._rules.setting, plays, state.left)
+            self._pretended = new_state(self._rules.setting, plays, state.settled)
         return self._pretended
 
     def _pretending(self, waiting: Sequence[int] | NDArray[np.int64]) -> Engine:

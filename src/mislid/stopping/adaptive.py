@@ -13,7 +13,6 @@ from mislid.geometry.linalg import copy
 from mislid.geometry.two_arms import list_challengers, pair_cost
 from mislid.stopping.aims import patience_with
 from mislid.stopping.bounded_noise import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
-from mislid.stopping.pairs_left import is_settled
 from mislid.stopping.proof import (
     TWO_ARMS_PRICE,
     Proof,
@@ -23,7 +22,7 @@ from mislid.stopping.proof import (
     show_pair,
 )
 from mislid.stopping.schedule import record
-from mislid.stopping.state import BOUNDED, TWO_ARMS, UNKNOWN, Setting, State
+from mislid.stopping.state import BOUNDED, TWO_ARMS, UNKNOWN, Setting, State, is_settled
 from mislid.stopping.unknown_noise import (
     Shifts,
     at_tie_of_shifted,
@@ -128,7 +127,7 @@ def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool
         i = challengers[a]
         for b in range(m):
             j = incumbents[b]
-            if is_settled(rule.settled, i, j):
+            if is_settled(state.settled, i, j):
                 continue
             cost = pair_cost(state.means, state.weights, i, j, setting.tol)
             changed = state.counts[i] != rule.tested[i] or state.counts[j] != rule.tested[j]

@@ -16,7 +16,7 @@ from mislid.geometry.search import SearchSpace, aim_at_projection, search_pairs
 from mislid.geometry.two_arms import closest_unstructured
 from mislid.stopping.diagonal import Diagonal, leave_out_settled
 from mislid.stopping.families import Families
-from mislid.stopping.state import Setting, Settled, State
+from mislid.stopping.state import Setting, State
 
 # Rounds of a game: enough to be within a fifth of the best allocation with a dozen arms.
 ROUNDS = 32
@@ -122,7 +122,6 @@ def forecast_all_arms(
     setting: Setting,
     state: State,
     families: Families,
-    settled: Settled,
     weights: Vector,
     wanted: Vector,
     price: float,
@@ -144,7 +143,7 @@ def forecast_all_arms(
     if rival < K * d:  # nor does it tell much of a few measurements
         return
     space, allocation = diagonal.search, forecast.weights
-    leave_out_settled(setting, state, settled, space)
+    leave_out_settled(setting, state, space)
     if not begin_with_gaps(setting, wanted, float(ROUNDS), allocation):
         return
     cost, _, _ = _answer(setting, state, weights, False, space)

@@ -16,8 +16,7 @@ from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.search import SearchSpace, project_means, search_pairs
 from mislid.geometry.two_arms import ACCURACY
 from mislid.stopping.families import Family
-from mislid.stopping.pairs_left import is_settled
-from mislid.stopping.state import Setting, Settled, State
+from mislid.stopping.state import Setting, State, is_settled
 
 # Searches are at least this factor apart in samples.
 PAUSE = 1.02
@@ -67,13 +66,13 @@ def _best_scale(
 
 
 @inner
-def leave_out_settled(setting: Setting, state: State, settled: Settled, space: SearchSpace) -> None:
+def leave_out_settled(setting: Setting, state: State, space: SearchSpace) -> None:
     """Exempt the pairs that are settled."""
     m = setting.m
     for a in range(state.counts.shape[0] - m):
         for b in range(m):
             i, j = state.test.challengers[a], state.incumbents[b]
-            space.exempt[a * m + b] = is_settled(settled, i, j)
+            space.exempt[a * m + b] = is_settled(state.settled, i, j)
 
 
 @inner
@@ -81,7 +80,6 @@ def _search(
     setting: Setting,
     state: State,
     weights: Vector,
-    settled: Settled,
     scale: float,
     diagonal: Diagonal,
 ) -> float:
@@ -90,7 +88,7 @@ def _search(
     for k in range(weights.shape[0]):
         expected = weights[k] * scale * scale
         diagonal.q[k] = weights[k] * expected / (1.0 + expected)
-    leave_out_settled(setting, state, settled, space)
+    leave_out_settled(setting, state, space)
     bound = 0.0
     status, _, _ = project_means(setting.eps, state.means, diagonal.q, ACCURACY, space)
     if status != STALLED:
@@ -108,7 +106,6 @@ def price_of_the_rest(
     setting: Setting,
     state: State,
     weights: Vector,
-    settled: Settled,
     family: Family,
     level: float,
     diagonal: Diagonal,
@@ -121,5 +118,5 @@ def price_of_the_rest(
     if evidence < level or state.samples < diagonal.next:
         return 0.0, np.inf, n
     diagonal.next = PAUSE * state.samples
-    cost = _search(setting, state, weights, settled, family.scales[n], diagonal)
+    cost = _search(setting, state, weights, family.scales[n], diagonal)
     return cost, level + half_volume(weights, family.scales[n]) - family.logs[n], n

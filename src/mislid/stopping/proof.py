@@ -31,7 +31,6 @@ from mislid.stopping.linear_fit import (
     may_settle,
     set_volumes,
 )
-from mislid.stopping.pairs_left import give_rows, is_settled, settle
 from mislid.stopping.schedule import count_test, estimate, is_of_the_answer, record
 from mislid.stopping.state import (
     ALL_ARMS,
@@ -40,8 +39,10 @@ from mislid.stopping.state import (
     NOTHING,
     TWO_ARMS,
     Setting,
-    Settled,
     State,
+    give_rows,
+    is_settled,
+    settle,
 )
 
 # Rules that have to learn the gaps take about so many times what one that knows them does.
@@ -53,10 +54,9 @@ RENEWAL = 1.01
 
 
 class Proof(Struct):
-    """The families and what was settled by them; the rest is work."""
+    """The families; the rest is work."""
 
     families: Families
-    settled: Settled
     weights: PerArm  # counts / variance
     tested: PerArm  # counts at the last test
     overdue: PerArm  # logarithms of counts
@@ -117,7 +117,7 @@ def is_enough(rule: Proof, state: State, cost: float, evidence: float, i: int, j
     """Whether a pair's evidence is enough; then it is settled and, for now, the one to show."""
     if not evidence >= rule.families.level:  # nor if it is no number
         return False
-    settle(rule.settled, i, j, state.samples)
+    settle(state.settled, i, j, state.samples)
     price = cost - evidence if evidence < np.inf else 0.0
     record(state, cost, rule.families.level + price, i, j)
     return True
@@ -177,7 +177,7 @@ def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool
         i = challengers[a]
         for b in range(m):
             j = incumbents[b]
-            if is_settled(rule.settled, i, j):
+            if is_settled(state.settled, i, j):
                 continue
             cost = pair_cost(means, w, i, j, setting.tol)
             if testing and cost >= floor:
@@ -213,7 +213,7 @@ def begin_round(setting: Setting, rule: Proof, state: State, testing: bool) -> b
     if testing:
         count_test(state)
     take_counts(setting, rule, state)
-    give_rows(rule.settled, state.incumbents, state.samples)
+    give_rows(state.settled, state.incumbents, state.samples)
     return True
 
 
@@ -241,7 +241,7 @@ def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> N
         i = challengers[a]
         for b in range(m):
             j = incumbents[b]
-            if is_settled(rule.settled, i, j):
+            if is_settled(state.settled, i, j):
                 continue
             width, curvature, at_i, at_j = difference_of(setting, fit, i, j)
             beyond = (fit.values[j] - fit.values[i]) + (centre[j] - centre[i]) + setting.tol
@@ -264,7 +264,7 @@ def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> N
 @inner
 def _is_open(rule: Proof, state: State, i: int, j: int) -> bool:
     """Whether (i, j) is a pair of the present answer that is not settled."""
-    return is_of_the_answer(state, i, j) and not is_settled(rule.settled, i, j)
+    return is_of_the_answer(state, i, j) and not is_settled(state.settled, i, j)
 
 
 @inner
@@ -273,8 +273,8 @@ def _settle_the_rest(setting: Setting, rule: Proof, state: State) -> None:
     for a in range(rule.weights.shape[0] - setting.m):
         for b in range(setting.m):
             i, j = state.test.challengers[a], state.incumbents[b]
-            if not is_settled(rule.settled, i, j):
-                settle(rule.settled, i, j, state.samples)
+            if not is_settled(state.settled, i, j):
+                settle(state.settled, i, j, state.samples)
     rule.open = 0
 
 
@@ -308,7 +308,6 @@ def _left_by_other_arms(setting: Setting, rule: Proof, state: State) -> float:
         setting,
         state,
         rule.families,
-        rule.settled,
         rule.weights,
         rule.wanted,
         _price_of_two_arms(rule),
@@ -390,7 +389,6 @@ def look_by_features(setting: Setting, rule: Proof, state: State, testing: bool)
             setting,
             state,
             rule.weights,
-            rule.settled,
             families.diagonal,
             families.level,
             rule.diagonal,
@@ -412,7 +410,7 @@ def show_pair(setting: Setting, rule: Proof, state: State) -> None:
         return
     last, i, j = 0, 0, 0
     for b in range(setting.m):
-        times = rule.settled.times[rule.settled.rows[state.incumbents[b]]]
+        times = state.settled.times[state.settled.rows[state.incumbents[b]]]
         for a in range(times.shape[0] - setting.m):
             if times[state.test.challengers[a]] > last:
                 i, j = state.test.challengers[a], state.incumbents[b]
@@ -456,7 +454,7 @@ def judge_proof(setting: Setting, rule: Proof, state: State, testing: bool) -> b
         if 0 < rule.open < before:  # the pair that lags may not be open any more
             _look_at_two_arms(setting, rule, state, False)
     if state.aim == ALL_ARMS:
-        leave_out_settled(setting, state, rule.settled, state.test)
+        leave_out_settled(setting, state, state.test)
     if testing:
         show_pair(setting, rule, state)
     return testing and rule.open == 0

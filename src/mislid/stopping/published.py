@@ -29,7 +29,6 @@ from mislid.geometry.linalg import copy, gram, is_above
 from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.search import forget_means
 from mislid.geometry.two_arms import leave_nothing_out, list_challengers
-from mislid.stopping.pairs_left import count_left, draw_conclusions, give_rows, is_left, settle
 from mislid.stopping.ridge import RidgeSpace, squared_distance, update_ridge
 from mislid.stopping.schedule import (
     closest,
@@ -208,12 +207,10 @@ class RatioTest(Struct):
 
     With a ridge regression as in `ridge`, the statistic of challenger i and incumbent j is
         (mean_j - mean_i)^2 / (2 |x_i - x_j|^2_{V^-1}),
-    and the rule stops once that of every pair exceeds the threshold. Where it is selective, a pair
-    whose statistic did so once stays settled (`pairs_left`), and it stops once none is left.
+    and the rule stops once that of every pair exceeds the threshold.
     """
 
     log_inverse: float  # ln(1/delta)
-    selective: bool  # pairs once settled stay so
     projects: bool  # whether the sampling rule looks at the projected means
     ridge: RidgeSpace
 
@@ -241,45 +238,29 @@ def _pair_ratio(setting: Setting, ridge: RidgeSpace, i: int, j: int) -> float:
 
 
 @inner
-def _look_at_pairs(setting: Setting, rule: RatioTest, state: State, threshold: float) -> bool:
-    """Record the pair with the least statistic of those looked at; whether one has enough.
-
-    Where pairs are settled, only those that are left are looked at, and those with enough are
-    settled now.
-    """
+def _record_least(setting: Setting, rule: RatioTest, state: State, threshold: float) -> None:
+    """Record the pair with the least statistic."""
     m, incumbents, challengers = setting.m, state.incumbents, state.test.challengers
-    least, enough = np.inf, False
+    least = np.inf
     for a in range(state.counts.shape[0] - m):
         for b in range(m):
             i, j = challengers[a], incumbents[b]
-            if rule.selective and not is_left(state.left, i, j):
-                continue
             ratio = _pair_ratio(setting, rule.ridge, i, j)
             if ratio < least or least == np.inf:
                 least = ratio
                 record(state, ratio, threshold, i, j)
-            if ratio > threshold:
-                enough = True
-                if rule.selective:
-                    settle(state.left.settled, i, j, state.samples)
-    return enough
 
 
 @kernel
 def judge_ratio(setting: Setting, rule: RatioTest, state: State, testing: bool) -> bool:
-    """Estimate and, if `testing`, say whether every pair has had a statistic above the threshold.
+    """Estimate and, if `testing`, say whether the statistic of every pair exceeds the threshold.
 
-    O(K d) and O(d) for every pair that is looked at.
+    O(K d), and O(d) for every pair.
     """
     if not _estimate(setting, rule, state) or not testing:
         return False
     count_test(state)
     list_challengers(state.counts.shape[0], state.incumbents, state.test.challengers)
     threshold = logarithmic(float(state.samples), rule.log_inverse, 1.0)
-    if not rule.selective:
-        _look_at_pairs(setting, rule, state, threshold)
-        return state.statistic > threshold
-    give_rows(state.left.settled, state.incumbents, state.samples)
-    if _look_at_pairs(setting, rule, state, threshold):
-        draw_conclusions(state.left, setting.m, setting.tol)
-    return count_left(state.left, state.incumbents, state.test.challengers) == 0
+    _record_least(setting, rule, state, threshold)
+    return state.statistic > threshold

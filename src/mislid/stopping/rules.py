@@ -30,14 +30,13 @@ from mislid.stopping.published import (
     new_projected_test,
 )
 from mislid.stopping.ridge import new_ridge_space
-from mislid.stopping.state import EQUAL, KNOWN, UNKNOWN, Setting, new_pairs_left, new_settled
+from mislid.stopping.state import EQUAL, KNOWN, UNKNOWN, Setting
 from mislid.stopping.unknown_noise import shifts
 
 if TYPE_CHECKING:
     from mislid._jit import Kernel, Struct
     from mislid.model import Instance
     from mislid.question import Question
-    from mislid.stopping.state import PairsLeft
 
 NO_GUARANTEE = "no guarantee"
 
@@ -104,7 +103,6 @@ STOPPING_RULES = _by_name(
 
 PUBLISHED_RULES = _by_name(
     StoppingRule("glr", "likelihood ratio above ln((t + 1) / delta)"),
-    StoppingRule("glr-selective", "as glr; in linear models, pairs stay settled"),
 )
 """Rules of published comparisons, for simulations, by their names; studies do not stop by them."""
 
@@ -199,13 +197,10 @@ class CompiledStopping(NamedTuple):
         Its options and its memory.
     judge
         Kernel (setting, struct, state, testing) -> bool that estimates and tests.
-    left
-        The pairs that it has not settled; None for rules that settle no single pairs.
     """
 
     struct: Struct
     judge: Kernel
-    left: PairsLeft | None = None
 
 
 def compile_stopping(rule: StoppingRule, setup: Setup) -> CompiledStopping:
@@ -227,8 +222,8 @@ def compile_stopping(rule: StoppingRule, setup: Setup) -> CompiledStopping:
     if rule.name == "guaranteed":
         return _proof(setting)
     if rule.name in PUBLISHED_RULES and setting.eps == 0.0:
-        return _ratio_test(rule, setup)
-    name = "heuristic" if rule.judge is not None else rule.name.removesuffix("-selective")
+        return _ratio_test(setup)
+    name = "heuristic" if rule.judge is not None else rule.name
     return CompiledStopping(new_projected_test(setting, name), judge_projected)
 
 
@@ -241,15 +236,13 @@ def _proof(setting: Setting) -> CompiledStopping:
     plain = Proof.zeros(
         {"K": K, "d": d, "n": len(families.linear.scales)},
         families=families,
-        settled=new_settled(K, setting.m),
         diagonal=Diagonal.zeros({"K": K}, search=search_space(setting.X, setting.m)),
         all_arms=AllArms.zeros({"K": K}, left=np.inf),
         two_arms_total=float(np.logaddexp.reduce(families.two_arms.logs)),
         spread=_spread(setting, given),
     )
-    left = new_pairs_left(K, setting.m, plain.settled)
     if setting.noise_model in (KNOWN, EQUAL):
-        return CompiledStopping(plain, judge_proof, left)
+        return CompiledStopping(plain, judge_proof)
     adaptive = Adaptive(
         **plain.fields(),
         tilts=tilts_of(NOISE_MODELS[setting.noise_model]),
@@ -257,7 +250,7 @@ def _proof(setting: Setting) -> CompiledStopping:
         # Of unknown noise all rules know what is estimated; else those of others know the range.
         guess=setting if unknown else setting.replace(variance=setting.variance.copy()),
     )
-    return CompiledStopping(adaptive, judge_adaptive, left)
+    return CompiledStopping(adaptive, judge_adaptive)
 
 
 def _families(given: evidence.Families) -> Families:
@@ -284,14 +277,12 @@ def _spread(setting: Setting, given: evidence.Families) -> Spread:
     )
 
 
-def _ratio_test(rule: StoppingRule, setup: Setup) -> CompiledStopping:
-    setting, selective = setup.setting, rule.name == "glr-selective"
+def _ratio_test(setup: Setup) -> CompiledStopping:
+    setting = setup.setting
     struct = RatioTest.zeros(
         {},
         log_inverse=-math.log(setting.delta),
-        selective=selective,
         projects=setup.estimates,
         ridge=new_ridge_space(setting, setup.question.model),
     )
-    left = new_pairs_left(setting.X.shape[0], setting.m) if selective else None
-    return CompiledStopping(struct, judge_ratio, left)
+    return CompiledStopping(struct, judge_ratio)

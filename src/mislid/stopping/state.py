@@ -36,7 +36,7 @@ KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL = range(5)
 # In the published runs every arm counts as measured so often at the start, and the tube is wider by
 # so much at noise 1.
 PHANTOM, WIDENING = 1e-10, 1e-5
-# Of what was settled, besides two for each of the m best.
+# Rows of `Settled` beyond two for each of the m best arms.
 SPARE_ROWS = 32
 
 
@@ -78,14 +78,6 @@ class Settled(Struct):
     times: Annotated[IndexTable, ("R", "K")]
 
 
-class PairsLeft(Struct):
-    """What was settled, and the arms about which nothing is open any more."""
-
-    settled: Settled
-    accepted: ArmOrder  # 1 for arms that are among the m best
-    dropped: ArmOrder  # 1 for arms that are not
-
-
 class State(Struct):
     """What has been measured and estimated; the rules update it in place."""
 
@@ -125,7 +117,7 @@ class State(Struct):
     linear_incumbent: int
     test: SearchSpace  # of the projection, the stopping rule and best responses: these weights
     play: SearchSpace  # of the game: weights are an allocation / variance
-    left: PairsLeft  # pairs that the stopping rule has not settled
+    settled: Settled  # by the stopping rule
     work: PerArm
     heap: ArmOrder
 
@@ -180,6 +172,44 @@ def add_scatter(
 
 
 @inner
+def give_rows(settled: Settled, incumbents: Indices, samples: int) -> None:
+    """See to it that every incumbent has a row."""
+    for b in range(incumbents.shape[0]):
+        j = incumbents[b]
+        if settled.rows[j] >= 0:
+            settled.used[settled.rows[j]] = samples
+    for b in range(incumbents.shape[0]):
+        j = incumbents[b]
+        if settled.rows[j] < 0:
+            _take_oldest(settled, j, samples)
+
+
+@inner
+def _take_oldest(settled: Settled, j: int, samples: int) -> None:
+    oldest = 0
+    for r in range(settled.owners.shape[0]):
+        if settled.used[r] < settled.used[oldest]:
+            oldest = r
+    if settled.owners[oldest] >= 0:
+        settled.rows[settled.owners[oldest]] = -1
+    settled.owners[oldest], settled.used[oldest], settled.rows[j] = j, samples, oldest
+    for k in range(settled.rows.shape[0]):
+        settled.times[oldest, k] = 0
+
+
+@inner
+def is_settled(settled: Settled, i: int, j: int) -> bool:
+    """Whether incumbent j was proved better than i."""
+    return bool(settled.times[settled.rows[j], i] > 0)
+
+
+@inner
+def settle(settled: Settled, i: int, j: int, samples: int) -> None:
+    """Incumbent j has just been proved better than i."""
+    settled.times[settled.rows[j], i] = samples
+
+
+@inner
 def set_estimate(setting: Setting, state: State) -> None:
     """The projected means, after their search, and the m best of them as incumbents."""
     if np.isinf(setting.eps):
@@ -229,7 +259,7 @@ def new_setting(
     )
 
 
-def new_state(setting: Setting, plays: bool = True, left: PairsLeft | None = None) -> State:
+def new_state(setting: Setting, plays: bool = True, settled: Settled | None = None) -> State:
     """Nothing measured yet; a rule that `plays` the game needs a space of its own for that.
 
     A stopping rule that settles pairs shares what is `left` of them.
@@ -237,8 +267,8 @@ def new_state(setting: Setting, plays: bool = True, left: PairsLeft | None = Non
     K, m = setting.X.shape[0], setting.m
     test = search_space(setting.X, m)
     play = search_space(setting.X, m) if plays else test
-    left = new_pairs_left(K, m) if left is None else left
-    state = State.zeros({"K": K, "m": m}, test=test, play=play, left=left)
+    settled = new_settled(K, m) if settled is None else settled
+    state = State.zeros({"K": K, "m": m}, test=test, play=play, settled=settled)
     begin_with(setting, state, np.zeros(K), np.zeros(K))
     state.incumbents[:] = np.arange(m)
     return state
@@ -266,13 +296,6 @@ def new_settled(K: int, m: int) -> Settled:
     return Settled.zeros({"K": K, "R": count}, used=np.zeros(count, np.int64), **nobody)
 
 
-def new_pairs_left(K: int, m: int, settled: Settled | None = None) -> PairsLeft:
-    """All pairs are left, or those that `settled` leaves."""
-    return PairsLeft.zeros({"K": K}, settled=new_settled(K, m) if settled is None else settled)
-
-
-def forget_pairs(left: PairsLeft) -> None:
-    """All pairs are left: the data are others."""
-    settled = left.settled
+def forget_pairs(settled: Settled) -> None:
+    """Forget all settled pairs, when other data replace the present ones."""
     settled.rows[:], settled.owners[:], settled.used[:], settled.times[:] = -1, -1, 0, 0
-    left.accepted[:], left.dropped[:] = 0, 0

@@ -11,7 +11,6 @@ from mislid.algorithms import (
     Algorithm,
     BestResponse,
     MisLid,
-    Selective,
 )
 from mislid.errors import ProblemError
 
@@ -29,7 +28,6 @@ from mislid.errors import ProblemError
         (lambda: MisLid(bonus="text"), "bonus must be one of 'paper', 'authors', 'linear'; got 't"),
         (lambda: BestResponse(exploration=np.nan), "exploration must be .* at least 0; got nan"),
         (lambda: RAGE(fresh="no"), "fresh must be True or False; got 'no'"),
-        (lambda: Selective("uniform"), "algorithm must be one that chooses among pairs"),
     ],
 )
 def test_they_are_refused(make: Callable[[], Algorithm], sentence: str) -> None:
