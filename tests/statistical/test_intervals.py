@@ -66,7 +66,8 @@ def begin(truth: Floats, rng: np.random.Generator) -> Runs:
 
 
 def with_share(family: Family, share: float) -> Family:
-    return Family(family.scales, family.logs - np.logaddexp.reduce(family.logs) + math.log(share))
+    logs = family.logs - np.logaddexp.reduce(family.logs) + math.log(share)
+    return Family(scales=family.scales, logs=logs)
 
 
 def single_evidence(family: Family, runs: Runs, truth: Floats) -> Floats:

@@ -26,8 +26,6 @@ OTHERS: list[Any] = [None, "model", 3, [[1.0]], np.eye(2), INSTANCE]
         lambda model: mislid.closest_alternative(model, MEANS, [1, 1, 1], 1),
         lambda model: mislid.geometry.AlternativeSearch(model, 1),
         lambda model: mislid.characteristic_time(model, MEANS, 1),
-        lambda model: mislid.geometry.characteristic_curve(model, MEANS, 1, [0.1]),
-        mislid.geometry.initial_pulls,
         lambda model: mislid.Question(model, 1),
         lambda model: mislid.Instance(model, MEANS),
     ],
@@ -82,7 +80,6 @@ def test_means_whose_squares_are_no_numbers(means: list[float]) -> None:
         lambda: mislid.project(MODEL, means, [1, 1, 1]),
         lambda: mislid.closest_alternative(MODEL, means, [1, 1, 1], 1),
         lambda: mislid.characteristic_time(MODEL, means, 1),
-        lambda: mislid.geometry.characteristic_curve(MODEL, means, 1, [0.1]),
     ):
         with pytest.raises(ProblemError, match=match):
             call()

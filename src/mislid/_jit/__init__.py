@@ -351,8 +351,3 @@ def linked(like: Kernel | Callable[..., Any]) -> Callable[..., Any]:
     The first argument is the address; structs hold it, because stored code must not.
     """
     return Linked(like.function if isinstance(like, Kernel) else like)
-
-
-def for_python(function: F) -> F:
-    """The function itself, which Python can call."""
-    return function

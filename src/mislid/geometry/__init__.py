@@ -8,8 +8,8 @@ from mislid.geometry.alternatives import (
 )
 from mislid.geometry.duality import Check
 from mislid.geometry.projection import Projection, project
-from mislid.geometry.spanner import initial_pulls, spanner
-from mislid.geometry.time import CharacteristicTime, characteristic_curve, characteristic_time
+from mislid.geometry.spanner import spanner
+from mislid.geometry.time import CharacteristicTime, characteristic_time
 from mislid.geometry.tube import smallest_misspecification
 
 __all__ = [
@@ -18,10 +18,8 @@ __all__ = [
     "CharacteristicTime",
     "Check",
     "Projection",
-    "characteristic_curve",
     "characteristic_time",
     "closest_alternative",
-    "initial_pulls",
     "pair_alternative",
     "project",
     "smallest_misspecification",

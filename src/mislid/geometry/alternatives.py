@@ -167,12 +167,12 @@ class PairSolver:
 
     def weigh(self, weights: Vector) -> None:
         """Change the weights."""
-        from mislid.geometry.problem import prepare_centre, set_metric
+        from mislid.geometry.problem import set_centre, set_metric
 
         self._weights = weights
         self._centre = np.zeros(self._X.shape[1])
         set_metric(weights, self._space)
-        prepare_centre(self._given, self._space, self._centre)
+        set_centre(self._given, self._space, self._centre)
         self._linear = self._X @ self._centre
         self._space.mu[:] = self._given - self._linear
 
@@ -195,7 +195,7 @@ class PairSolver:
 
     def solve(self, pair: tuple[int, int], tolerance: float) -> PairSolution:
         """Solve one pair."""
-        from mislid.geometry.newton import STALLED, fill_below
+        from mislid.geometry.newton import STALLED, means_below
 
         space = self._space
         i, j = pair
@@ -204,7 +204,7 @@ class PairSolver:
         status, cost, bound, alpha = self._outcome(pair, beyond, theta)
         refuse_stalled(status == STALLED, pair, cost, bound)
         below = np.zeros(self._given.size)
-        fill_below(space, below)
+        means_below(space, below)
         # Where the half-space does not bind, alpha is rounding of either sign.
         alpha = max(alpha, 0.0)
         z = balanced(self._X, self._weights, space.multipliers.copy(), alpha)
@@ -214,12 +214,12 @@ class PairSolver:
         self, pair: tuple[int, int], beyond: float, theta: Vector
     ) -> tuple[int, float, float, float]:
         """Status, cost, bound and alpha of a solve that starts from theta (d,), and moves it."""
-        from mislid.geometry.newton import solve_problem
+        from mislid.geometry.newton import solve
 
         space = self._space
         (space.i, space.j), space.tol = pair, beyond
         space.eps, space.level = self._model.misspecification, self._level
-        status, cost, bound, alpha, _ = solve_problem(theta, RTOL, space)
+        status, cost, bound, alpha, _ = solve(theta, RTOL, space)
         return status, cost, bound, alpha
 
 
@@ -446,14 +446,14 @@ class AlternativeSearch:
         self, given: Vector, w: Vector, incumbents: NDArray[np.int64], tol: float
     ) -> Alternative:
         from mislid.geometry.newton import STALLED
-        from mislid.geometry.problem import prepare_centre, set_metric
+        from mislid.geometry.problem import set_centre, set_metric
         from mislid.geometry.search import project_means, search_pairs, search_space
 
         model, at = self.model, coordinates(self.model)
         if self._space is None:
             self._space = search_space(np.array(at.matrix), self.m, (at.basis, at.rest))
             set_metric(w, self._space.newton)
-            prepare_centre(given, self._space.newton, self._space.middle)
+            set_centre(given, self._space.newton, self._space.middle)
         space, eps = self._space, model.misspecification
         status, cost, bound = project_means(eps, given, w, RTOL, space)
         refuse_stalled(status == STALLED, (-1, -1), cost, bound)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,21 +65,6 @@ class Near(NamedTuple):
     thetas: Matrix
 
 
-class Search(Protocol):
-    """A closest-alternative search at fixed means; `solved` counts its pair problems."""
-
-    solved: int
-
-    def near(self, weights: Vector, ratio: float, limit: int) -> Near:
-        """The alternatives whose cost is within `ratio` of the least, at most `limit`.
-
-        None where no model reverses a pair.
-        """
-
-    def prove(self, weights: Vector, target: float) -> Proofs:
-        """Proofs for every pair that costs less than `target` without structure."""
-
-
 class Cuts(NamedTuple):
     """Alternatives that take part in the game: means (n, K), thetas (n, d), pairs (n, 2)."""
 
@@ -107,10 +92,7 @@ def no_cuts(K: int, d: int) -> Cuts:
 
 @dataclass(frozen=True, slots=True)
 class Equilibrium:
-    """Both sides of H, proved by the `allocation` (K,) and by the `mixture` (n,) of `cuts`.
-
-    `pool` holds all alternatives that the last linear program knew.
-    """
+    """Both sides of H, proved by the `allocation` (K,) and by the `mixture` (n,) of `cuts`."""
 
     lower: float
     upper: float
@@ -118,7 +100,6 @@ class Equilibrium:
     mixture: Vector
     cuts: Cuts
     calls: int
-    pool: Cuts
 
 
 def gains(means: Vector, alternatives: Matrix, noise: Vector) -> Matrix:
@@ -133,12 +114,11 @@ def worst_gain(mixture: Vector, table: Matrix) -> float:
 
 
 def solve_game(
-    search: Search,
+    search: PairSearch | UnstructuredSearch,
     means: Vector,
     noise: Vector,
     rtol: float,
     pool: Cuts,
-    start: Vector | None = None,
 ) -> Equilibrium:
     """Close the gap between both sides of H to `rtol`, by cutting planes between two points.
 
@@ -146,7 +126,7 @@ def solve_game(
     known as well as the gap deserves. Without any alternative H is infinite, whatever the
     allocation.
     """
-    game = _Game(means, noise, pool, noise / noise.sum() if start is None else start)
+    game = _Game(means, noise, pool, noise / noise.sum())
     query, idle = game.best, 0
     for calls in range(1, MOST_CALLS + 1):
         near = search.near(query / noise**2, RATIO, SPARE + 2 * game.parts)
@@ -211,9 +191,7 @@ class _Game:
 
     def equilibrium(self, calls: int) -> Equilibrium:
         """Both sides with what proves them."""
-        return Equilibrium(
-            self.lower, self.upper, self.best, self._mixture, self._support, calls, self._pool
-        )
+        return Equilibrium(self.lower, self.upper, self.best, self._mixture, self._support, calls)
 
     def times(self) -> str:
         """Both sides of T = 1 / H in words."""

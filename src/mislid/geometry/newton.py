@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._jit import Indices, Matrix, Vector, for_python, inner, kernel
+from mislid._jit import Indices, Matrix, Vector, inner, kernel
 from mislid.geometry.descent import evaluate, gap_to_close, line_search, slope_ahead, unstructured
 from mislid.geometry.linalg import cholesky_solve, copy, dot, fill, times
 from mislid.geometry.problem import NewtonSpace, cost_scales, dual_bound
@@ -286,10 +286,6 @@ def means_below(space: NewtonSpace, out: Vector) -> None:
     if i >= 0:
         out[i] = space.pair[0]
         out[j] = space.pair[1]
-
-
-solve_problem = for_python(solve)
-fill_below = for_python(means_below)
 
 
 def newton_space(X: Matrix, units: tuple[Indices, Indices] | None = None) -> NewtonSpace:

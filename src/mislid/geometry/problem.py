@@ -13,7 +13,6 @@ from mislid._jit import (
     Square,
     Struct,
     Vector,
-    for_python,
     inner,
     inner_loop,
     kernel,
@@ -183,6 +182,3 @@ def dual_bound(z: Vector, alpha: float, theta: Vector, space: NewtonSpace) -> fl
     if value <= 0.0:
         return 0.0
     return value * value / (2.0 * square)
-
-
-prepare_centre = for_python(set_centre)

@@ -136,7 +136,7 @@ def as_given(model: Model, means: ArrayLike, weights: ArrayLike) -> tuple[Vector
 
 def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projection:
     """Project where least squares leaves the tube, by the compiled kernel around least squares."""
-    from mislid.geometry.newton import STALLED, newton_space, solve_problem
+    from mislid.geometry.newton import STALLED, newton_space, solve
     from mislid.geometry.problem import NOBODY, set_metric
 
     at, centred = coordinates(model), given - linear
@@ -145,7 +145,7 @@ def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projectio
     space.mu[:], space.eps, space.tol = centred, model.misspecification, 0.0
     space.i, space.j, space.level = NOBODY, NOBODY, float(np.max(np.abs(given)))
     theta = np.zeros(model.d)
-    status, cost, bound, _, _ = solve_problem(theta, RTOL, space)
+    status, cost, bound, _, _ = solve(theta, RTOL, space)
     if status == STALLED:
         raise CertificateError(
             f"the projection could not be certified: cost {cost!r}, bound {bound!r}; "

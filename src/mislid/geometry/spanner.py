@@ -7,9 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import as_number
-from mislid.errors import CertificateError, ProblemError
-from mislid.model import Model, as_model
+from mislid.errors import CertificateError
+from mislid.model import Model
 
 Array = NDArray[np.float64]
 Arms = NDArray[np.intp]
@@ -17,11 +16,11 @@ Arms = NDArray[np.intp]
 _SLACK = 1e-10
 
 
-def spanner(features: Model | ArrayLike, C: float = 1.0) -> Arms:
-    """Indices, increasing, of a C-approximate barycentric spanner of the arms.
+def spanner(features: Model | ArrayLike) -> Arms:
+    """Indices, increasing, of a barycentric spanner of the arms.
 
     Finds d arms B such that every row of the features A (K, d) is `phi_k = sum_b x_kb phi_b` with
-    `|x_kb| <= C` (Awerbuch and Kleinberg, 2008; the paper's initialization phase).  Features that
+    `|x_kb| <= 1` (Awerbuch and Kleinberg, 2008; the paper's initialization phase).  Features that
     do not span their columns are first reduced as `Model` does, so d is their rank.  The answer
     depends on the arms only, not on the coordinates they are written in (A -> A R).
 
@@ -29,8 +28,6 @@ def spanner(features: Model | ArrayLike, C: float = 1.0) -> Arms:
     ----------
     features
         A model, or features (K, d) with one row per arm.
-    C
-        Largest coefficient that is allowed, at least 1.
 
     Returns
     -------
@@ -40,7 +37,7 @@ def spanner(features: Model | ArrayLike, C: float = 1.0) -> Arms:
     Raises
     ------
     ProblemError
-        The features are no matrix of finite numbers, or C is below 1.
+        The features are no matrix of finite numbers.
     CertificateError
         The features are so nearly collinear that no spanner could be proved.
 
@@ -50,14 +47,14 @@ def spanner(features: Model | ArrayLike, C: float = 1.0) -> Arms:
     [0, 2]
     """
     model = features if isinstance(features, Model) else Model(features, 0.0)
-    return spanner_coordinates(model.features, C)[0]
+    return spanner_coordinates(model.features)[0]
 
 
-def spanner_coordinates(features: Array, C: float = 1.0) -> tuple[Arms, Array]:
+def spanner_coordinates(features: Array) -> tuple[Arms, Array]:
     """Spanner arms B (d,) and the coordinates X (K, d) of all arms in them, A = X A_B.
 
-    X[B] is exactly the identity and |X| <= C.  X spans what A does and has singular values
-    between 1 and C sqrt(K d), however nearly collinear the features (K, d) are.
+    X[B] is exactly the identity and |X| <= 1.  X spans what A does and has singular values
+    between 1 and sqrt(K d), however nearly collinear the features (K, d) are.
     `CertificateError` where they are so nearly collinear that no spanner could be proved.
 
     Examples
@@ -67,18 +64,17 @@ def spanner_coordinates(features: Array, C: float = 1.0) -> tuple[Arms, Array]:
     >>> basis.tolist(), X.tolist()
     ([0, 1], [[1.0, 0.0], [0.0, 1.0], [0.5, 1.0]])
     """
-    C = as_number(C, "C", low=1.0, high=math.inf)
     # A power of two, so that scaling a column rounds nothing.
     scaled = np.ldexp(features, -np.frexp(np.max(np.abs(features), axis=0))[1])
     basis, X = _largest_volume_start(scaled)
     for _ in range(50):
-        _swap_until_small(X, basis, C)
+        _swap_until_small(X, basis)
         X = _refined(scaled, X, basis)
-        if np.max(np.abs(X)) <= C * (1.0 + _SLACK):
+        if np.max(np.abs(X)) <= 1.0 + _SLACK:
             order = np.argsort(basis)
             return basis[order], np.ascontiguousarray(X[:, order])
     raise CertificateError(
-        f"no {C:g}-approximate spanner was certified: the largest coefficient is "
+        f"no spanner was certified: the largest coefficient is "
         f"{np.max(np.abs(X))!r}; features are collinear to rounding"
     )
 
@@ -104,13 +100,13 @@ def _largest_volume_start(features: Array) -> tuple[Arms, Array]:
     return basis, np.linalg.solve(rows[basis].T, rows.T).T
 
 
-def _swap_until_small(X: Array, basis: Arms, C: float) -> None:
-    """Exchange arms while some |x_kb| exceeds C; each exchange multiplies |det A_B| by it."""
+def _swap_until_small(X: Array, basis: Arms) -> None:
+    """Exchange arms while some |x_kb| exceeds 1; each exchange multiplies |det A_B| by it."""
     d = X.shape[1]
     while True:
         size = np.abs(X)
         k, b = divmod(_first_largest(size.ravel()), d)
-        if size[k, b] <= C * (1.0 + _SLACK):
+        if size[k, b] <= 1.0 + _SLACK:
             return
         column = X[:, b] / X[k, b]
         row = X[k].copy()
@@ -171,54 +167,3 @@ def _slices(matrix: Array, axis: int, bits: int) -> list[Array]:
         slices.append(top)
         rest = rest - top
     return slices
-
-
-def initial_pulls(model: Model) -> int:
-    """The length of the paper's initialization phase, d ceil(2 L^2 / sigma_min).
-
-    A barycentric spanner is pulled in turn until V = sum phi phi' >= 2 L^2 I, where L
-    is the largest norm of phi. This depends on the coordinates in which the features are written.
-
-    Parameters
-    ----------
-    model
-        The model set.
-
-    Returns
-    -------
-    int
-        Number of pulls.
-
-    Raises
-    ------
-    ProblemError
-        There are more than can be counted.
-    CertificateError
-        The features are so nearly collinear that no spanner could be proved.
-
-    Examples
-    --------
-    >>> initial_pulls(Model([[1.0, 0.0], [0.0, 0.1], [0.5, 0.1]], 0.1))
-    400
-    """
-    as_model(model)
-    arms = spanner(model)
-    return arms.size * _rounds(_smallest_eigenvalue(model.features, arms))
-
-
-def _rounds(eigenvalue: float) -> int:
-    # An integer ratio must not become one round more by rounding.
-    rounds = math.ceil(2.0 / eigenvalue * (1.0 - 1e-12))
-    if rounds >= 2**53:
-        raise ProblemError(
-            f"model must have features that the paper's initialization can explore; it needs "
-            f"{rounds:.3g} pulls of every arm of the spanner"
-        )
-    return rounds
-
-
-def _smallest_eigenvalue(features: Array, arms: Arms) -> float:
-    """The smallest eigenvalue of the sum of phi phi' over the arms, divided by L^2."""
-    scaled = features / np.max(np.abs(features))
-    longest = float(np.max(np.linalg.norm(scaled, axis=1)))
-    return float(np.linalg.svd(scaled[arms] / longest, compute_uv=False)[-1]) ** 2

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from mislid._formatting import as_frame, shown
+from mislid._formatting import as_frame
 from mislid._validation import Matrix, Vector, as_means, as_noise, as_number, as_top_m
-from mislid.errors import CertificateError, ProblemError
+from mislid.errors import CertificateError
 from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.duality import (
     Check,
@@ -32,7 +31,6 @@ from mislid.geometry.equilibrium import (
     Cuts,
     Equilibrium,
     PairSearch,
-    Search,
     UnstructuredSearch,
     gains,
     no_cuts,
@@ -230,9 +228,6 @@ class CharacteristicTime:
         Check
             True where everything holds; otherwise it lists what does not.
         """
-        failures = self._shape_failures()
-        if failures:
-            return Check(tuple(failures))
         failures = self._side_failures()
         failures += distribution_failures(self.allocation, "allocation")
         asked = self.model, self.means, self.m, self.tolerance
@@ -244,15 +239,6 @@ class CharacteristicTime:
         weights = self.allocation / self.noise**2
         failures += UpperSide(*asked, weights, self.proofs, self.floor).failures(self.upper)
         return Check(tuple(failures))
-
-    def _shape_failures(self) -> list[str]:
-        K, proved = self.model.K, len(self.proofs.alphas)
-        return cut_shape_failures(self.model, self._cuts, self.mixture) + shape_failures(
-            allocation=(self.allocation, (K,)),
-            multipliers=(self.proofs.multipliers, (proved, K)),
-            proved_pairs=(self.proofs.pairs, (proved, 2)),
-            floor=(self.floor, (K,)),
-        )
 
     @property
     def _cuts(self) -> Cuts:
@@ -324,107 +310,27 @@ def characteristic_time(
     True
     """
     problem = as_time_problem(model, means, m, noise, tolerance, rtol)
-    return _answer(model, problem, no_cuts(model.K, model.d), None)[0]
-
-
-def characteristic_curve(
-    model: Model,
-    means: ArrayLike,
-    m: int,
-    misspecifications: Iterable[float],
-    *,
-    noise: ArrayLike = 1.0,
-    tolerance: float = 0.0,
-    rtol: float = 1e-3,
-) -> tuple[CharacteristicTime, ...]:
-    """What a declared misspecification costs: `characteristic_time` at each of several.
-
-    The model's own misspecification plays no role. T never decreases with it: the alternatives of
-    a narrow tube lie in every wider one, where they start the next search.
-
-    Parameters
-    ----------
-    model
-        The features; their misspecification is not used.
-    means, m
-        As in `characteristic_time`.
-    misspecifications
-        The misspecifications (n,) to compare, each in [0, inf], in any order.
-    noise, tolerance, rtol
-        As in `characteristic_time`.
-
-    Returns
-    -------
-    tuple of CharacteristicTime
-        One for each misspecification, in the order given.
-
-    Raises
-    ------
-    ProblemError, CertificateError
-        As in `characteristic_time`, for any of the misspecifications.
-
-    Examples
-    --------
-    >>> model = Model([[1, 0], [0, 1], [1, 1]], misspecification=0)
-    >>> times = characteristic_curve(model, [0.4, 0.5, 0.8], 1, [0, 0.1, float("inf")])
-    >>> [round(time.value) for time in times]
-    [20, 90, 106]
-    """
-    problem = as_time_problem(model, means, m, noise, tolerance, rtol)
-    widths = _as_widths(misspecifications)
-    pool, start = no_cuts(model.K, model.d), None
-    times: dict[int, CharacteristicTime] = {}
-    for at in np.argsort(widths, kind="stable").tolist():
-        wider = model.with_misspecification(float(widths[at]))
-        times[at], pool = _answer(wider, problem, pool, start)
-        start = times[at].allocation
-    return tuple(times[at] for at in range(widths.size))
-
-
-def _as_widths(misspecifications: object) -> Vector:
-    if isinstance(misspecifications, str) or not isinstance(misspecifications, Iterable):
-        raise ProblemError(
-            "misspecifications must be a list of numbers, each 0 or more; "
-            f"got {shown(misspecifications)}"
-        )
-    return np.array(
-        [
-            as_number(width, "misspecifications", low=0, high=math.inf, allow_inf=True)
-            for width in misspecifications
-        ]
+    tie = problem.tie(model)
+    if len(tie.means) and not membership_failures(
+        model, problem.means, tie.means[0], tie.thetas[0]
+    ):
+        return _endless(model, problem, tie)
+    search = _search(model, problem)
+    game = solve_game(
+        search, problem.means, problem.noise, SHARE * problem.rtol, no_cuts(model.K, model.d)
     )
+    return _certified(model, problem, search, game)
 
 
-def _search(model: Model, problem: TimeProblem) -> Search:
+def _search(model: Model, problem: TimeProblem) -> PairSearch | UnstructuredSearch:
     means, m, _, tolerance, _ = problem
     if is_unstructured(model, means, tolerance):
         return UnstructuredSearch(means, m, tolerance, model.d)
     return PairSearch(model, means, m, tolerance)
 
 
-def _answer(
-    model: Model, problem: TimeProblem, pool: Cuts, start: Vector | None
-) -> tuple[CharacteristicTime, Cuts]:
-    """The time and the cuts that the game ended with."""
-    tie = problem.tie(model)
-    if len(tie.means) and not membership_failures(
-        model, problem.means, tie.means[0], tie.thetas[0]
-    ):
-        return _endless(model, problem, tie), pool
-    search = _search(model, problem)
-    game = solve_game(
-        search, problem.means, problem.noise, SHARE * problem.rtol, pool, _inside(start)
-    )
-    return _certified(model, problem, search, game), game.pool
-
-
-def _inside(start: Vector | None) -> Vector | None:
-    """A start away from the faces of the simplex, where cuts would be shallow."""
-    return None if start is None else 0.9 * start + 0.1 / start.size
-
-
 def _certified(
-    model: Model, problem: TimeProblem, search: Search, game: Equilibrium
+    model: Model, problem: TimeProblem, search: PairSearch | UnstructuredSearch, game: Equilibrium
 ) -> CharacteristicTime:
     weights = game.allocation / problem.noise**2
     proofs = search.prove(weights, game.lower)
@@ -577,23 +483,3 @@ class UpperSide(NamedTuple):
             closed_form_bounds(*asked, pairs, self.tolerance, self.floor),
         )
         return _time(float(np.min(bounds)))
-
-
-def shape_failures(**expected: tuple[NDArray[Any], tuple[int, ...]]) -> list[str]:
-    """Which arrays, by name, do not have the shape expected of them."""
-    return [
-        f"{name} has shape {array.shape}, not {shape}"
-        for name, (array, shape) in expected.items()
-        if array.shape != shape
-    ]
-
-
-def cut_shape_failures(model: Model, cuts: Cuts, mixture: Vector) -> list[str]:
-    """Which arrays about n alternatives do not agree on n, K and d."""
-    n = len(cuts.means)
-    return shape_failures(
-        alternatives=(cuts.means, (n, model.K)),
-        thetas=(cuts.thetas, (n, model.d)),
-        pairs=(cuts.pairs, (n, 2)),
-        mixture=(mixture, (n,)),
-    )

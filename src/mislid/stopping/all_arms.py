@@ -15,7 +15,7 @@ from mislid.geometry.newton import SOLVED
 from mislid.geometry.search import SearchSpace, aim_at_projection, search_pairs
 from mislid.geometry.two_arms import closest_unstructured
 from mislid.stopping.diagonal import Diagonal, leave_out_settled
-from mislid.stopping.families import Families
+from mislid.stopping.evidence import Families
 from mislid.stopping.state import Setting, State
 
 # Rounds of a game: enough to be within a fifth of the best allocation with a dozen arms.

@@ -207,36 +207,8 @@ def tilts_of(noise_model: str) -> Tilts:
     )
 
 
-@kernel
-def _log_and_slope(
-    tilts: Tilts, sign: float, n: float, total: float, scatter: float, x: float
-) -> tuple[float, float]:
-    return tilted_log(tilts, sign, (n, total, scatter), x)
-
-
-@kernel
-def _pair_evidence(tilts: Tilts, arms: Vector, tol: float) -> float:
-    return tilted_evidence(
-        tilts, (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5]), tol, -np.inf
-    )
-
-
-def log_of_tilts(tilts: Tilts, sign: float, arm: Tilted, x: float) -> tuple[float, float]:
-    """`tilted_log` for Python.
-
-    Examples
-    --------
-    >>> arm = Tilted(n=100, total=20)
-    >>> [round(log_of_tilts(tilts_of("bernoulli"), 1.0, arm, x)[0], 2) for x in (0.1, 0.2, 0.4)]
-    [2.24, -0.38, -1.38]
-    """
-    n, total, scatter = map(float, arm)
-    found: tuple[float, float] = _log_and_slope(tilts, float(sign), n, total, scatter, float(x))
-    return found
-
-
 def by_tilts(tilts: Tilts, challenger: Tilted, incumbent: Tilted, tolerance: float) -> float:
-    """`tilted_evidence` for Python; minus infinity where an arm was never measured.
+    """`tilted_evidence` of any pair: minus infinity where an arm was never measured.
 
     Examples
     --------
@@ -245,5 +217,4 @@ def by_tilts(tilts: Tilts, challenger: Tilted, incumbent: Tilted, tolerance: flo
     """
     if challenger.n == 0.0 or incumbent.n == 0.0:
         return -math.inf
-    arms = np.array([*challenger, *incumbent], dtype=np.float64)
-    return float(_pair_evidence(tilts, arms, float(tolerance)))
+    return tilted_evidence(tilts, challenger, incumbent, tolerance, -math.inf)

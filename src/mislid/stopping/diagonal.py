@@ -15,7 +15,7 @@ from mislid._jit import PerArm, Struct, Vector, inner, inner_loop, kernel
 from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.search import SearchSpace, project_means, search_pairs
 from mislid.geometry.two_arms import ACCURACY
-from mislid.stopping.families import Family
+from mislid.stopping.evidence import Family
 from mislid.stopping.state import Setting, State, is_settled
 
 # Searches are at least this factor apart in samples.

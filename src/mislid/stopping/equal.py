@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mislid._jit import Struct, Vector, inner, inner_loop, kernel, linked
-from mislid.stopping.families import SPREAD, Families, Family
+from mislid.stopping.evidence import SPREAD, Families, Family
 from mislid.stopping.state import ALL_ARMS, LINEAR, NOTHING, TWO_ARMS, Setting, State
 
 # Pairs are looked at when samples have grown by this factor since the last time.

@@ -21,19 +21,19 @@ diagonal
 Scales s are in units of the geometric mean of the noise. An infimum of a sum is at least the sum of
 the infima, so the scales of a family add up, pair by pair.
 
-Written for clarity; `mislid.stopping` has the same compiled.
+Each family is here twice: compiled for one pair, as the rule asks for it in every round, and in
+NumPy for many pairs, as certificates and reports do.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid._validation import Matrix, Vector
+from mislid._jit import Matrix, Struct, Vector, inner, inner_loop
 
 if TYPE_CHECKING:
     from mislid.stopping.spread import Spread
@@ -55,43 +55,26 @@ SINGULAR = 1e-11
 REFINEMENTS = 5
 # Numbers (forms times arms) that are in memory at once.
 AT_ONCE = 4_000_000
-# Spread of the displacements of two arms around their scale, in multiples of it.
+# Standard deviation of the displacements of two arms around their scale, in multiples of it.
 SPREAD = 0.45
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Family:
-    """Displacements of one kind.
+class Family(Struct):
+    """Displacements of one kind: their scales and the logarithms of their weights in M."""
 
-    Attributes
-    ----------
-    scales, logs
-        Their sizes (n,), in the unit of the means, and logarithms of their weights in M (n,); of
-        two arms, those of one pair.
-    """
-
-    scales: Vector
-    logs: Vector
+    scales: Vector  # (n,) in the unit of the means
+    logs: Vector  # (n,) for two arms, those of one pair
 
     @property
     def total(self) -> float:
-        """The logarithm of all their weights together."""
+        """The logarithm of the sum of the weights."""
         return float(np.logaddexp.reduce(self.logs))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Families:
-    """All displacements in M.
+class Families(Struct):
+    """All displacements in M."""
 
-    Attributes
-    ----------
-    level
-        ln(1/delta), what the logarithm of M has to reach.
-    two_arms, linear, diagonal
-        The families.
-    """
-
-    level: float
+    level: float  # ln(1/delta), what the logarithm of M has to reach
     two_arms: Family
     linear: Family
     diagonal: Family
@@ -129,16 +112,16 @@ def families_of(K: int, m: int, structured: bool, delta: float, noise: Vector) -
     if not structured:
         shares = 1.0, 0.0, 0.0
     return Families(
-        -math.log(delta),
-        _family(TWO_ARMS_SCALES, TWO_ARMS_CENTRE, unit, shares[0] / (m * (K - m))),
-        _family(LINEAR_SCALES, CENTRE, unit, shares[1]),
-        _family(DIAGONAL_SCALES, CENTRE, unit, shares[2]),
+        level=-math.log(delta),
+        two_arms=_family(TWO_ARMS_SCALES, TWO_ARMS_CENTRE, unit, shares[0] / (m * (K - m))),
+        linear=_family(LINEAR_SCALES, CENTRE, unit, shares[1]),
+        diagonal=_family(DIAGONAL_SCALES, CENTRE, unit, shares[2]),
     )
 
 
 def _family(sizes: tuple[float, ...], centre: float, unit: float, share: float) -> Family:
     scales = np.array(sizes)
-    return Family(unit * scales, fading_logs(scales, centre, TAIL, share))
+    return Family(scales=unit * scales, logs=fading_logs(scales, centre, TAIL, share))
 
 
 def fading_logs(sizes: Vector, centre: float, tail: float, share: float = 1.0) -> Vector:
@@ -150,6 +133,56 @@ def fading_logs(sizes: Vector, centre: float, tail: float, share: float = 1.0) -
     with np.errstate(divide="ignore"):
         logs: Vector = np.log(share * weights / weights.sum())
     return logs
+
+
+@inner
+def add_log(value: float, total: float) -> float:
+    """ln(exp(value) + exp(total))."""
+    if value == -np.inf or total == np.inf:
+        return total
+    high, low = max(value, total), min(value, total)
+    return high + math.log1p(math.exp(low - high))
+
+
+@inner
+def two_arm_evidence(family: Family, gap: float, wi: float, wj: float) -> float:
+    """ln of what displacements of a pair's two arms add up to; `gap` includes the tolerance.
+
+    The incumbent is displaced up and the challenger down, by N(s, (0.45 s)^2) each; the infimum
+    over the means at which the two are level is in closed form.
+    """
+    total = -np.inf
+    if wi == 0.0 or wj == 0.0:
+        return total
+    vi, vj = 1.0 / wi, 1.0 / wj
+    variance, square = vi + vj, vi * vi + vj * vj
+    for n in range(family.scales.shape[0]):
+        scale = family.scales[n]
+        precision = 1.0 / (SPREAD * scale * SPREAD * scale)
+        beyond = max(gap + scale * precision * variance, 0.0)
+        term = beyond * beyond / (2.0 * (variance + square * precision))
+        term -= scale * scale * precision
+        term -= 0.5 * math.log((1.0 + wi / precision) * (1.0 + wj / precision))
+        total = add_log(term + family.logs[n], total)
+    return total
+
+
+@inner_loop
+def linear_evidence(
+    family: Family, half_volumes: Vector, beyond: float, width: float, curvature: float
+) -> float:
+    """ln of what the displacements along the features add up to.
+
+    `beyond` is the gap of the linear fit less the largest bias of the tube, `width` g' V^-1 g and
+    `curvature` g' V^-2 g for the pair's difference g of features.
+    """
+    total = -np.inf
+    for n in range(family.scales.shape[0]):
+        scale, term = family.scales[n], 0.0
+        if beyond > 0.0:  # infinite for two arms with one feature: no model reverses them
+            term = beyond * beyond / (2.0 * (width + curvature / (scale * scale)))
+        total = add_log(term - half_volumes[n] + family.logs[n], total)
+    return total
 
 
 def by_two_arms(

@@ -118,7 +118,7 @@ def intersection(alone: Matrix, along: Matrix) -> Matrix:
 def with_share(family: Family, share: float) -> Family:
     """The same scales with weights that add up to `share`."""
     logs: Vector = family.logs - np.logaddexp.reduce(family.logs) + math.log(share)
-    return Family(family.scales, logs)
+    return Family(scales=family.scales, logs=logs)
 
 
 def by_single_arms(
@@ -384,14 +384,14 @@ def bounded_intervals(
 
 def _ends(noise_model: str, arm: Tilted, target: float) -> tuple[float, float]:
     """What is not refuted of [0, 1]."""
-    from mislid.stopping.bounded_noise import log_of_tilts, tilts_of
+    from mislid.stopping.bounded_noise import tilted_log, tilts_of
 
     if arm.n == 0.0:
         return 0.0, 1.0
     tilts, mean = tilts_of(noise_model), min(max(arm.total / arm.n, 0.0), 1.0)
 
     def refuted(sign: float, x: float) -> bool:
-        return log_of_tilts(tilts, sign, arm, x)[0] >= target
+        return tilted_log(tilts, sign, arm, x)[0] >= target
 
     low = _first(lambda x: refuted(1.0, x), mean, 0.0) if refuted(1.0, 0.0) else 0.0
     high = _first(lambda x: refuted(-1.0, x), mean, 1.0) if refuted(-1.0, 1.0) else 1.0

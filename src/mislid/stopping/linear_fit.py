@@ -34,7 +34,7 @@ from mislid.geometry.linalg import (
     transposed_times,
 )
 from mislid.geometry.search import SearchSpace
-from mislid.stopping.families import Family, linear_evidence
+from mislid.stopping.evidence import Family, linear_evidence
 from mislid.stopping.state import Setting
 
 # Below this share of the largest pivot the measured arms are taken not to span.

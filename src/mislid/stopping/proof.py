@@ -18,7 +18,7 @@ from mislid.stopping.aims import patience_with
 from mislid.stopping.all_arms import AllArms, forecast_all_arms
 from mislid.stopping.diagonal import Diagonal, leave_out_settled, price_of_the_rest
 from mislid.stopping.equal import PAUSE, Spread, call_hold, call_take
-from mislid.stopping.families import Families, two_arm_evidence
+from mislid.stopping.evidence import Families, two_arm_evidence
 from mislid.stopping.linear_fit import (
     LinearFit,
     aim_along,

@@ -13,14 +13,13 @@ import numpy as np
 from mislid._formatting import shown
 from mislid.errors import ProblemError
 from mislid.geometry.search import search_space
-from mislid.stopping import evidence
 from mislid.stopping import spread as equal
 from mislid.stopping.adaptive import Adaptive, judge_adaptive
 from mislid.stopping.all_arms import AllArms
 from mislid.stopping.bounded_noise import tilts_of
 from mislid.stopping.diagonal import Diagonal
 from mislid.stopping.equal import Spread, hold_for_every_noise, take_noise
-from mislid.stopping.families import Families, Family
+from mislid.stopping.evidence import Families, families_of
 from mislid.stopping.noise import NOISE_MODELS
 from mislid.stopping.proof import Proof, judge_proof
 from mislid.stopping.published import (
@@ -231,15 +230,14 @@ def _proof(setting: Setting) -> CompiledStopping:
     (K, d), unknown = setting.X.shape, setting.noise_model == UNKNOWN
     structured = setting.structured and not unknown
     noise = np.sqrt(setting.variance)
-    given = evidence.families_of(K, setting.m, structured, setting.delta, noise)
-    families = _families(given)
+    families = families_of(K, setting.m, structured, setting.delta, noise)
     plain = Proof.zeros(
         {"K": K, "d": d, "n": len(families.linear.scales)},
         families=families,
         diagonal=Diagonal.zeros({"K": K}, search=search_space(setting.X, setting.m)),
         all_arms=AllArms.zeros({"K": K}, left=np.inf),
-        two_arms_total=float(np.logaddexp.reduce(families.two_arms.logs)),
-        spread=_spread(setting, given),
+        two_arms_total=families.two_arms.total,
+        spread=_spread(setting, families),
     )
     if setting.noise_model in (KNOWN, EQUAL):
         return CompiledStopping(plain, judge_proof)
@@ -253,23 +251,16 @@ def _proof(setting: Setting) -> CompiledStopping:
     return CompiledStopping(adaptive, judge_adaptive)
 
 
-def _families(given: evidence.Families) -> Families:
-    two_arms, linear, diagonal = (
-        Family(scales=one.scales.copy(), logs=one.logs)
-        for one in (given.two_arms, given.linear, given.diagonal)
-    )
-    return Families(level=given.level, two_arms=two_arms, linear=linear, diagonal=diagonal)
-
-
-def _spread(setting: Setting, given: evidence.Families) -> Spread:
+def _spread(setting: Setting, families: Families) -> Spread:
+    units = families.copy()
     if setting.noise_model != EQUAL:
-        return Spread.zeros({"S": 0, "R": 0, "J": 0}, units=_families(given))
-    every = (given.two_arms, given.linear, given.diagonal)
+        return Spread.zeros({"S": 0, "R": 0, "J": 0}, units=units)
+    every = (units.two_arms, units.linear, units.diagonal)
     return Spread.zeros(
         {"S": max(len(family.scales) for family in every), "R": len(equal.TILTS)},
         take=take_noise.address,
         hold=hold_for_every_noise.address,
-        units=_families(given),
+        units=units,
         dimension=setting.X.shape[1],
         tilts=np.array(equal.TILTS),
         shares=np.log(equal.SHARES),

@@ -242,19 +242,8 @@ def shifts(K: int = 2) -> Shifts:
     )
 
 
-@kernel
-def _log_at(shifts: Shifts, n: float, scatter: float, r: float) -> float:
-    return shifted_log(shifts, (0, n, 0.0, scatter), r)
-
-
-@kernel
-def _pair_evidence(shifts: Shifts, arms: Vector, tol: float) -> float:
-    i, j = (0, arms[0], arms[1], arms[2]), (1, arms[3], arms[4], arms[5])
-    return shifted_evidence(shifts, i, j, tol, -np.inf)
-
-
 def log_of_shifts(given: Shifts, arm: Sample, r: float) -> float:
-    """`shifted_log` for Python.
+    """`shifted_log` of a sample.
 
     Examples
     --------
@@ -262,11 +251,11 @@ def log_of_shifts(given: Shifts, arm: Sample, r: float) -> float:
     >>> [round(log_of_shifts(shifts(), arm, r), 2) for r in (-math.inf, -0.1, 0.0, 0.3, 1.0)]
     [-2.68, -2.45, -0.38, 0.16, 7.65]
     """
-    return float(_log_at(given, float(arm.n), float(arm.scatter), float(r)))
+    return shifted_log(given, (0, *arm), r)
 
 
 def by_shifts(given: Shifts, challenger: Sample, incumbent: Sample, tolerance: float) -> float:
-    """`shifted_evidence` for Python; minus infinity where an arm was never measured.
+    """`shifted_evidence` of two samples: minus infinity where an arm was never measured.
 
     Examples
     --------
@@ -276,5 +265,4 @@ def by_shifts(given: Shifts, challenger: Sample, incumbent: Sample, tolerance: f
     """
     if challenger.n == 0.0 or incumbent.n == 0.0:
         return -math.inf
-    arms = np.array([*challenger, *incumbent], dtype=np.float64)
-    return float(_pair_evidence(given, arms, float(tolerance)))
+    return shifted_evidence(given, (0, *challenger), (1, *incumbent), tolerance, -math.inf)

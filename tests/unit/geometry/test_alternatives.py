@@ -132,7 +132,7 @@ class TestAnswers:
                 return newton.STALLED, 2.0, 1.0, 1, 2, 0.0, 1
 
         stalled = newton.STALLED, 2.0, 1.0, 0.0, 9
-        monkeypatch.setattr(newton, "solve_problem", lambda *_: stalled)
+        monkeypatch.setattr(newton, "solve", lambda *_: stalled)
         monkeypatch.setattr(search, "search_pairs", Stalled())
         message = r"challenger 1 .*incumbent 2 .*cost 2.*bound 1"
         with pytest.raises(CertificateError, match=message):

@@ -7,7 +7,7 @@ import pytest
 
 from mislid import Model
 from mislid.geometry.coordinates import coordinates
-from mislid.geometry.newton import SOLVED, newton_space, solve_problem
+from mislid.geometry.newton import SOLVED, newton_space, solve
 from mislid.geometry.problem import set_metric
 
 
@@ -17,7 +17,7 @@ def _solved(X, eps, mu, w, i, j):
     space.mu[:] = mu
     space.eps, space.i, space.j, space.level = eps, i, j, float(np.max(np.abs(mu)))
     theta = np.zeros(X.shape[1])
-    status, cost, bound, _, _ = solve_problem(theta, 1e-10, space)
+    status, cost, bound, _, _ = solve(theta, 1e-10, space)
     assert status == SOLVED
     assert cost - bound <= 1e-9 * cost
     return cost

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import mislid
 from mislid.paper.representation import Representation, learn
 
 
@@ -65,13 +64,3 @@ def test_a_reduction_to_the_rank_loses_nothing(given):
     assert reduced.least_misspecification == pytest.approx(given.least_misspecification, abs=1e-10)
     gram = reduced.features.T @ reduced.features
     np.testing.assert_allclose(gram, 12 * np.eye(4), rtol=0, atol=1e-10)
-
-
-def test_equal_spread_shortens_the_published_initial_design(shared_data):
-    with np.load(shared_data / "instances" / "E.npz") as file:
-        features, means = file["features"], file["means"]
-    published = Representation(features, np.linalg.lstsq(features, means)[0], means)
-    white = published.reduce().to_instance().model
-    plain = mislid.Model(features, 0.206)
-    assert mislid.geometry.initial_pulls(plain) == 252_208
-    assert mislid.geometry.initial_pulls(white) == 960

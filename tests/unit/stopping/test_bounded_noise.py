@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mislid.stopping.bounded_noise import Tilted, by_tilts, log_of_tilts, tilts_of
+from mislid.stopping.bounded_noise import Tilted, by_tilts, tilted_log, tilts_of
 from oracles import noise as oracle
 
 MODELS = ("bernoulli", "bounded")
@@ -29,7 +29,7 @@ def test_it_is_an_average_of_products(model: str, sign: float) -> None:
         arm = Tilted(len(values), float(values.sum()), oracle.scatter_about_guesses(values))
         x = float(rng.uniform(0, 1))
         expected = oracle.tilted_by_values(tilts, sign, values, x)
-        assert log_of_tilts(tilts, sign, arm, x)[0] == pytest.approx(expected, abs=1e-9)
+        assert tilted_log(tilts, sign, arm, x)[0] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.02, 0.4])

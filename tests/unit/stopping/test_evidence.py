@@ -22,7 +22,7 @@ from oracles.evidence import linear_log, log_ratio, two_arm_log
 
 def one(scale: float) -> Family:
     """A family of one scale with all of the weight."""
-    return Family(np.array([scale]), np.zeros(1))
+    return Family(scales=np.array([scale]), logs=np.zeros(1))
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.3, math.inf])

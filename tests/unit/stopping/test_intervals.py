@@ -58,7 +58,7 @@ def test_the_linear_form_is_a_minimum_over_all_models(seed: int) -> None:
     counts[coordinates(data.model).basis] += 2.0
     w, s = counts / data.noise**2, float(rng.choice([0.05, 0.5, 5.0]))
     X = coordinates(data.model).matrix
-    family = Family(np.array([s]), np.array([0.0]))
+    family = Family(scales=np.array([s]), logs=np.zeros(1))
     centres, halves = by_the_features(family, X, w, data.means, eps, LEVEL)
     volume = 0.5 * np.linalg.slogdet(np.eye(X.shape[1]) + s**2 * (X * w[:, None]).T @ X)[1]
     for arm in range(data.model.K):
@@ -94,7 +94,7 @@ def test_shares_of_the_families_are_those_of_one_supermartingale() -> None:
         found = mean_intervals(model.with_misspecification(eps), counts, means, noise, 0.05)
         family = families_of(3, 1, True, 0.05, noise).diagonal
         weights = np.exp(family.logs) / np.exp(family.logs).sum()
-        own = Family(family.scales, np.log(share * weights))
+        own = Family(scales=family.scales, logs=np.log(share * weights))
         half = by_single_arms(own, counts, means, -math.log(0.05)).halves[0]
         assert_allclose(found[0], [1.0 - half, 1.0 + half], rtol=1e-12)
         assert_allclose(found[1:], [[-math.inf, math.inf]] * 2)

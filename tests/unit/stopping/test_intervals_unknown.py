@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mislid import Model
-from mislid.stopping.bounded_noise import Tilted, log_of_tilts, tilts_of
+from mislid.stopping.bounded_noise import Tilted, tilted_log, tilts_of
 from mislid.stopping.intervals import bounded_intervals, unknown_intervals
 from mislid.stopping.unknown_noise import Sample, log_of_shifts, shifts
 
@@ -33,8 +33,8 @@ def test_ends_of_bounded_values(model: str) -> None:
     scatter, target = np.array([19.2, 0.0, 0.0]), math.log(2 * 3 / 0.1)
     ends = bounded_intervals(FREE, model, (0, 1), counts, means, scatter, 0.1)
     arm, tilts = Tilted(500.0, 20.0, 19.2), tilts_of(model)
-    assert log_of_tilts(tilts, 1.0, arm, ends[0, 0])[0] == pytest.approx(target, abs=1e-6)
-    assert log_of_tilts(tilts, -1.0, arm, ends[0, 1])[0] == pytest.approx(target, abs=1e-6)
+    assert tilted_log(tilts, 1.0, arm, ends[0, 0])[0] == pytest.approx(target, abs=1e-6)
+    assert tilted_log(tilts, -1.0, arm, ends[0, 1])[0] == pytest.approx(target, abs=1e-6)
     assert ends[1, 1] == 1.0
     assert 0.8 < ends[1, 0] < 1.0
     assert ends[2].tolist() == [0.0, 1.0]

@@ -11,8 +11,7 @@ from mislid import Instance, Model
 from mislid.engine import Engine
 from mislid.geometry.duality import top_arms
 from mislid.question import Question
-from mislid.stopping.evidence import by_two_arms
-from mislid.stopping.families import Family, two_arm_evidence
+from mislid.stopping.evidence import Family, by_two_arms, two_arm_evidence
 from oracles.evidence import (
     families,
     pairs_of,
