@@ -28,10 +28,7 @@ from typing import Annotated
 import numpy as np
 
 from mislid._jit import Matrix, PerArm, Vector, inner, inner_loop, kernel
-from mislid.algorithms.lucb import Index, IndexRule, beta_of, unchosen
-from mislid.algorithms.registry import CompiledSampling, register
-from mislid.geometry.order import mark_top, nth_largest
-from mislid.stopping.ridge import (
+from mislid.algorithms._ridge import (
     INVERTED,
     UNCHANGED,
     RidgeSpace,
@@ -40,6 +37,9 @@ from mislid.stopping.ridge import (
     squared_distance,
     update_ridge,
 )
+from mislid.algorithms.lucb import Index, IndexRule, beta_of, unchosen
+from mislid.algorithms.registry import CompiledSampling, register
+from mislid.geometry.order import mark_top, nth_largest
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State, take_best
 

@@ -146,7 +146,7 @@ class Engine:
         given = Setup(setting, question, truth)
         sampling = self._sampler = compile_sampling(rule, given)
         estimates = sampling is None or sampling.estimates
-        stopping = compile_stopping(self.stopping, given._replace(estimates=estimates))
+        stopping = compile_stopping(self.stopping, setting)
         self._judge = stopping.judge
         own = None if sampling is None else sampling.own_test
         decisions = SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))

@@ -15,8 +15,13 @@ from mislid._jit import PerArm, Struct, inner, kernel
 from mislid.geometry.linalg import copy
 from mislid.geometry.two_arms import leave_nothing_out, list_challengers, pair_cost
 from mislid.stopping.aims import patience_with
-from mislid.stopping.all_arms import AllArms, forecast_all_arms
-from mislid.stopping.diagonal import Diagonal, leave_out_settled, price_of_the_rest
+from mislid.stopping.all_arms import (
+    AllArms,
+    Diagonal,
+    forecast_all_arms,
+    leave_out_settled,
+    price_of_the_rest,
+)
 from mislid.stopping.equal import PAUSE, Spread, call_hold, call_take
 from mislid.stopping.evidence import Families, two_arm_evidence
 from mislid.stopping.linear_fit import (

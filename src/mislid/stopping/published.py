@@ -1,8 +1,6 @@
-"""Stopping rules of publications: all pairs against one threshold.
+"""Stopping rules of the paper: the closest alternative against one threshold.
 
-The paper's rules, as corrected and as printed, the heuristic of its published runs, and the
-generalised likelihood ratio test of linear models. In a tube the latter is the test of the
-projected means with the threshold ln((t + 1) / delta).
+The paper's rules, as corrected and as printed, and the heuristic of its published runs.
 
 Evidence is 1/2 sum_k N_k (x_k - y_k)^2 / sigma_k^2 between means x and y, with N_k measurements of
 arm k and known noise sigma_k. It has no unit, and neither has a threshold.
@@ -25,11 +23,10 @@ import math
 import numpy as np
 
 from mislid._jit import Square, Struct, inner, kernel
-from mislid.geometry.linalg import copy, gram, is_above
+from mislid.geometry.linalg import gram, is_above
 from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.search import forget_means
-from mislid.geometry.two_arms import leave_nothing_out, list_challengers
-from mislid.stopping.ridge import RidgeSpace, squared_distance, update_ridge
+from mislid.geometry.two_arms import leave_nothing_out
 from mislid.stopping.schedule import (
     closest,
     cost_of_doubt,
@@ -39,10 +36,10 @@ from mislid.stopping.schedule import (
     keep_doubt,
     record,
 )
-from mislid.stopping.state import Setting, State, take_best
+from mislid.stopping.state import Setting, State
 
-PROJECTED_TESTS = ("heuristic", "paper", "paper-printed", "glr")
-HEURISTIC, PAPER, PAPER_PRINTED, RATIO = range(4)
+PROJECTED_TESTS = ("heuristic", "paper", "paper-printed")
+HEURISTIC, PAPER, PAPER_PRINTED = range(3)
 
 
 class ProjectedTest(Struct):
@@ -84,12 +81,6 @@ def wbar(x: float) -> float:
 def heuristic(t: float, log_inverse: float) -> float:
     """ln((1 + ln(t + 1)) / delta)."""
     return log_inverse + math.log(1.0 + math.log(t + 1.0))
-
-
-@inner
-def logarithmic(t: float, log_inverse: float, factor: float) -> float:
-    """ln(1 / delta) + factor ln(t + 1)."""
-    return log_inverse + factor * math.log(t + 1.0)
 
 
 @inner
@@ -146,8 +137,6 @@ def _threshold(setting: Setting, rule: ProjectedTest, state: State) -> float:
     t, level, information = float(state.samples), rule.log_inverse, 0.0
     if rule.kind == HEURISTIC:
         return heuristic(t, level)
-    if rule.kind == RATIO:
-        return logarithmic(t, level, 1.0)
     for k in range(K):
         information += state.weights[k]
     beta = unstructured(t, K, level)
@@ -200,67 +189,3 @@ def judge_projected(setting: Setting, rule: ProjectedTest, state: State, testing
             state.answered = state.samples
     leave_nothing_out(state.test)
     return answer
-
-
-class RatioTest(Struct):
-    """The likelihood ratio test of linear models: its options, and the regression.
-
-    With a ridge regression as in `ridge`, the statistic of challenger i and incumbent j is
-        (mean_j - mean_i)^2 / (2 |x_i - x_j|^2_{V^-1}),
-    and the rule stops once that of every pair exceeds the threshold.
-    """
-
-    log_inverse: float  # ln(1/delta)
-    projects: bool  # whether the sampling rule looks at the projected means
-    ridge: RidgeSpace
-
-
-@inner
-def _estimate(setting: Setting, rule: RatioTest, state: State) -> bool:
-    """The regression, and the incumbents; whether there are any."""
-    update_ridge(setting, state, rule.ridge)
-    if rule.projects:
-        return estimate(setting, state)
-    state.judged = state.samples
-    copy(rule.ridge.means, state.projected)
-    take_best(state, state.projected)
-    return True
-
-
-@inner
-def _pair_ratio(setting: Setting, ridge: RidgeSpace, i: int, j: int) -> float:
-    """The statistic of a pair; infinite where its arms have the same features."""
-    gap = ridge.means[j] - ridge.means[i] + setting.tol
-    if gap <= 0.0:
-        return 0.0
-    square = squared_distance(setting.X, ridge.images, i, j)
-    return gap * gap / (2.0 * square) if square > 0.0 else math.inf
-
-
-@inner
-def _record_least(setting: Setting, rule: RatioTest, state: State, threshold: float) -> None:
-    """Record the pair with the least statistic."""
-    m, incumbents, challengers = setting.m, state.incumbents, state.test.challengers
-    least = np.inf
-    for a in range(state.counts.shape[0] - m):
-        for b in range(m):
-            i, j = challengers[a], incumbents[b]
-            ratio = _pair_ratio(setting, rule.ridge, i, j)
-            if ratio < least or least == np.inf:
-                least = ratio
-                record(state, ratio, threshold, i, j)
-
-
-@kernel
-def judge_ratio(setting: Setting, rule: RatioTest, state: State, testing: bool) -> bool:
-    """Estimate and, if `testing`, say whether the statistic of every pair exceeds the threshold.
-
-    O(K d), and O(d) for every pair.
-    """
-    if not _estimate(setting, rule, state) or not testing:
-        return False
-    count_test(state)
-    list_challengers(state.counts.shape[0], state.incumbents, state.test.challengers)
-    threshold = logarithmic(float(state.samples), rule.log_inverse, 1.0)
-    _record_least(setting, rule, state, threshold)
-    return state.statistic > threshold

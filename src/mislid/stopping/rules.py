@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -15,20 +14,16 @@ from mislid.errors import ProblemError
 from mislid.geometry.search import search_space
 from mislid.stopping import spread as equal
 from mislid.stopping.adaptive import Adaptive, judge_adaptive
-from mislid.stopping.all_arms import AllArms
+from mislid.stopping.all_arms import AllArms, Diagonal
 from mislid.stopping.bounded_noise import tilts_of
-from mislid.stopping.diagonal import Diagonal
 from mislid.stopping.equal import Spread, hold_for_every_noise, take_noise
 from mislid.stopping.evidence import Families, families_of
 from mislid.stopping.noise import NOISE_MODELS
 from mislid.stopping.proof import Proof, judge_proof
 from mislid.stopping.published import (
-    RatioTest,
     judge_projected,
-    judge_ratio,
     new_projected_test,
 )
-from mislid.stopping.ridge import new_ridge_space
 from mislid.stopping.state import EQUAL, KNOWN, UNKNOWN, Setting
 from mislid.stopping.unknown_noise import shifts
 
@@ -100,12 +95,6 @@ STOPPING_RULES = _by_name(
 )
 """The stopping rules of studies and simulations, by their names."""
 
-PUBLISHED_RULES = _by_name(
-    StoppingRule("glr", "likelihood ratio above ln((t + 1) / delta)"),
-)
-"""Rules of published comparisons, for simulations, by their names; studies do not stop by them."""
-
-
 # How studies call rules that are written in Python: this, then module and class.
 PYTHON = "python:"
 
@@ -127,7 +116,7 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     Parameters
     ----------
     stopping
-        A name in `STOPPING_RULES` or `PUBLISHED_RULES`, or an object.
+        A name in `STOPPING_RULES`, or an object.
         Its attribute `guaranteed` says whether its error rate is proven to be at most delta;
         without it nothing is claimed.
 
@@ -148,17 +137,16 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     """
     if isinstance(stopping, StoppingRule):
         return stopping
-    known = {**STOPPING_RULES, **PUBLISHED_RULES}
-    if isinstance(stopping, str) and stopping in known:
-        return known[stopping]
+    if isinstance(stopping, str) and stopping in STOPPING_RULES:
+        return STOPPING_RULES[stopping]
     judge = getattr(stopping, "judge", None)
     if not callable(judge) or isinstance(stopping, type):
-        names = ", ".join(known)
+        names = ", ".join(STOPPING_RULES)
         raise ProblemError(
             f"stopping must be one of {names}, or an object with judge(view); got {shown(stopping)}"
         )
     name = str(getattr(stopping, "name", type(stopping).__name__))
-    if name in known:
+    if name in STOPPING_RULES:
         raise ProblemError(f"stopping must not call itself by a name of this package; got {name!r}")
     proven = bool(getattr(stopping, "guaranteed", False))
     return StoppingRule(
@@ -177,14 +165,11 @@ class Setup(NamedTuple):
         The question.
     truth
         The instance itself, for sampling rules that know it; None outside of simulations.
-    estimates
-        Whether the sampling rule reads the projected means.
     """
 
     setting: Setting
     question: Question
     truth: Instance | None = None
-    estimates: bool = True
 
 
 class CompiledStopping(NamedTuple):
@@ -202,26 +187,23 @@ class CompiledStopping(NamedTuple):
     judge: Kernel
 
 
-def compile_stopping(rule: StoppingRule, setup: Setup) -> CompiledStopping:
+def compile_stopping(rule: StoppingRule, setting: Setting) -> CompiledStopping:
     """Compile a rule; one written in Python gets the estimates of `heuristic`.
 
     Parameters
     ----------
     rule
         The rule.
-    setup
-        What it is compiled for.
+    setting
+        The question as kernels read it.
 
     Returns
     -------
     CompiledStopping
         Its struct and its kernel.
     """
-    setting = setup.setting
     if rule.name == "guaranteed":
         return _proof(setting)
-    if rule.name in PUBLISHED_RULES and setting.eps == 0.0:
-        return _ratio_test(setup)
     name = "heuristic" if rule.judge is not None else rule.name
     return CompiledStopping(new_projected_test(setting, name), judge_projected)
 
@@ -266,14 +248,3 @@ def _spread(setting: Setting, families: Families) -> Spread:
         shares=np.log(equal.SHARES),
         ends=equal.cell_ends(),
     )
-
-
-def _ratio_test(setup: Setup) -> CompiledStopping:
-    setting = setup.setting
-    struct = RatioTest.zeros(
-        {},
-        log_inverse=-math.log(setting.delta),
-        projects=setup.estimates,
-        ridge=new_ridge_space(setting, setup.question.model),
-    )
-    return CompiledStopping(struct, judge_ratio)

@@ -14,7 +14,7 @@ from helpers.rival_runs import (
     steps,
 )
 from mislid.algorithms import LinGIFA
-from mislid.stopping.ridge import PERIOD
+from mislid.algorithms._ridge import PERIOD
 from oracles.rivals import Data, lingifa, regression
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.measured import Data, engine_of, random_data, setting_of, state_of
-from mislid.stopping.rules import STOPPING_RULES, CompiledStopping, Setup, compile_stopping
+from mislid.stopping.rules import STOPPING_RULES, CompiledStopping, compile_stopping
 from mislid.stopping.state import Setting, State, new_state, observe_sum
 
 
@@ -15,7 +15,7 @@ def judged(setting: Setting, rule: CompiledStopping, state: State) -> bool:
 
 
 def compiled(name: str, data: Data) -> CompiledStopping:
-    return compile_stopping(STOPPING_RULES[name], Setup(setting_of(data), data.question))
+    return compile_stopping(STOPPING_RULES[name], setting_of(data))
 
 
 @pytest.mark.parametrize("name", ["heuristic", "guaranteed"])
