@@ -16,7 +16,7 @@ from mislid.geometry.alternatives import (
     closest_alternative,
     pair_alternative,
 )
-from mislid.geometry.duality import proved_bound
+from mislid.geometry.duality import PairProblem, proved_bound
 from mislid.geometry.projection import project
 from mislid.model import Model
 
@@ -245,12 +245,11 @@ def test_any_feasible_multipliers_are_a_lower_bound(
     z = 10.0**power * basis @ rng.normal(size=basis.shape[1])
     if math.isinf(case.misspecification):
         z = np.zeros(len(case.means))
-    bound = proved_bound(found.model, case.means, case.weights, z, alpha, (0, 1), case.tolerance)
+    problem = PairProblem(found.model, case.means, case.weights, case.tolerance)
+    bound = proved_bound(problem, z, alpha, (0, 1))
     assert bound <= found.cost * (1 + RTOL) + 1e-12 * case.size
     floor = project(found.model, case.means, case.weights)
-    assert proved_bound(found.model, case.means, case.weights, z) <= (
-        floor.cost * (1 + RTOL) + 1e-12 * case.size
-    )
+    assert proved_bound(problem, z) <= floor.cost * (1 + RTOL) + 1e-12 * case.size
 
 
 @given(cases(), cases())
@@ -265,9 +264,8 @@ def test_stored_multipliers_bound_other_means_and_weights(case: Case, other: Cas
     stored = first.pair()
     assume(math.isfinite(stored.cost))
     second = first._replace(means=other.means[:size], weights=other.weights[:size])
-    bound = proved_bound(
-        stored.model, second.means, second.weights, stored.multipliers, stored.alpha, (0, 1), 0.1
-    )
+    problem = PairProblem(stored.model, second.means, second.weights, 0.1)
+    bound = proved_bound(problem, stored.multipliers, stored.alpha, (0, 1))
     # Rounding in A'z = 0 is worth a little at means of another size.
     assert bound <= second.pair().cost * (1 + 1e-7) + 1e-9 * second.size
 

@@ -18,7 +18,7 @@ from mislid._validation import Matrix, Vector
 from mislid.errors import CertificateError
 from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.coordinates import Coordinates, coordinates
-from mislid.geometry.duality import Pairs, balanced, proved_bound
+from mislid.geometry.duality import PairProblem, Pairs, balanced, proved_bound
 from mislid.model import Model
 from mislid.stopping.evidence import (
     Families,
@@ -157,7 +157,7 @@ class Moment:
         values, alpha = refined(problem, solved.values, solved.alpha)
         z = balanced(X, q, problem.multipliers(values, alpha), alpha)
         within = Model(X, eps)
-        cost = proved_bound(within, self.means, q, z, alpha, pair, tolerance, values)
+        cost = proved_bound(PairProblem(within, self.means, q, tolerance), z, alpha, pair, values)
         evidence = self._evidence_of_all_arms(cost, scale)
         return Settlement(pair, DIAGONAL, self.samples, evidence, scale, values, alpha)
 

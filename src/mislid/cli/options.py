@@ -126,15 +126,15 @@ def question_options(*, changes: bool = False) -> Callable[[F], F]:
     )
 
 
-def rule_options(*more: str) -> Callable[[F], F]:
-    """--algorithm and --stopping; `more` names further stopping rules."""
+def rule_options() -> Callable[[F], F]:
+    """--algorithm and --stopping."""
     from mislid.algorithms import algorithm_names
     from mislid.stopping.rules import STOPPING_RULES
 
-    names, rules = algorithm_names(), click.Choice([*STOPPING_RULES, *more])
+    names, rules = algorithm_names(), click.Choice(list(STOPPING_RULES))
     unproven = [name for name, rule in STOPPING_RULES.items() if not rule.guaranteed]
     sampling = f"Sampling rule: {', '.join(names)}; oracle needs known means."
-    stopping = f"Stopping rule; {' and '.join([*unproven, *more])} come without proof."
+    stopping = f"Stopping rule; {' and '.join(unproven)} come without proof."
     return all_of(
         option("--algorithm", click.Choice(names), sampling, "mislid", metavar="NAME"),
         option("--stopping", rules, stopping, "guaranteed"),

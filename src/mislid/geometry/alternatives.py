@@ -16,7 +16,9 @@ from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Certified,
+    PairProblem,
     Proofs,
+    all_pairs,
     balanced,
     cost_failures,
     is_unstructured,
@@ -28,6 +30,7 @@ from mislid.geometry.duality import (
     proved_bound,
     rival_failures,
     top_arms,
+    unstructured_bounds,
 )
 from mislid.geometry.projection import RTOL, as_given
 from mislid.model import Model, as_model
@@ -88,34 +91,29 @@ class Alternative(Certified):
 
         For a search, no other pair has one that is nearer.
         """
-        failures = []
+        failures, problem = [], self._problem
         small = negligible_cost(self.given, self.weights, self.tolerance)
         if not self.cost <= small:
             failures += multiplier_failures(self.model, self.multipliers, self.alpha, self.pair)
         if math.isfinite(self.cost):
             failures += membership_failures(self.model, self.given, self.means, self.theta)
             failures += order_failures(self.given, self.means, self.pair, self.tolerance)
-            proved = self._proved()
             failures += cost_failures(
-                self.given, self.weights, self.means, self.cost, self.bound, proved, rtol, small
+                problem, self.means, self.cost, self.bound, self._proved(self.theta), rtol
             )
         elif math.isnan(self.cost):
             failures.append("cost must be a number; got nan")
-        elif not math.isinf(self._proved()):
+        elif not math.isinf(self._proved(None)):
             failures.append("the multipliers do not prove that no model reverses the pair")
         if self.incumbents:
             failures += self._incumbent_failures()
-            failures += rival_failures(
-                self.model,
-                self.given,
-                self.weights,
-                self.incumbents,
-                self.tolerance,
-                self.cost * (1.0 - rtol) - small,
-                self.floor,
-                self.proofs,
-            )
+            target = self.cost * (1.0 - rtol) - small
+            failures += rival_failures(problem, self.incumbents, target, self.floor, self.proofs)
         return failures
+
+    @property
+    def _problem(self) -> PairProblem:
+        return PairProblem(self.model, self.given, self.weights, self.tolerance)
 
     def _incumbent_failures(self) -> list[str]:
         challenger, incumbent = self.pair
@@ -123,17 +121,8 @@ class Alternative(Certified):
             return []
         return [f"pair {self.pair} must be a challenger and one of incumbents {self.incumbents}"]
 
-    def _proved(self) -> float:
-        return proved_bound(
-            self.model,
-            self.given,
-            self.weights,
-            self.multipliers,
-            self.alpha,
-            self.pair,
-            self.tolerance,
-            self.theta if math.isfinite(self.cost) else None,
-        )
+    def _proved(self, theta: Vector | None) -> float:
+        return proved_bound(self._problem, self.multipliers, self.alpha, self.pair, theta)
 
 
 class PairSolution(NamedTuple):
@@ -432,15 +421,10 @@ class AlternativeSearch:
     def _unstructured(
         self, given: Vector, w: Vector, incumbents: NDArray[np.int64], tol: float
     ) -> Alternative:
-        challengers = np.setdiff1d(np.arange(self.model.K), incumbents)
-        gap = np.maximum(given[incumbents][None, :] - given[challengers][:, None] + tol, 0.0)
-        wi, wj = w[challengers][:, None], w[incumbents][None, :]
-        total = np.maximum(wi + wj, np.finfo(np.float64).tiny)
-        a, b = np.unravel_index(np.argmin(gap**2 * (wi / total) * wj), gap.shape)
-        i, j = int(challengers[a]), int(incumbents[b])
-        return _unstructured(
-            self.model, given, w, i, j, tol, incumbents=tuple(incumbents.tolist()), pairs_solved=1
-        )
+        pairs = all_pairs(self.model.K, incumbents)
+        costs = unstructured_bounds(PairProblem(self.model, given, w, tol), pairs)
+        i, j = pairs[np.argmin(costs)].tolist()
+        return _unstructured(self.model, given, w, i, j, tol, incumbents=tuple(incumbents.tolist()))
 
     def _structured(
         self, given: Vector, w: Vector, incumbents: NDArray[np.int64], tol: float

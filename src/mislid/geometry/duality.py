@@ -138,6 +138,15 @@ def all_pairs(K: int, incumbents: NDArray[np.int64]) -> Pairs:
     return np.stack([arms.ravel() for arms in grid], axis=1).astype(np.int64)
 
 
+class PairProblem(NamedTuple):
+    """The problems of all pairs: a model set, means (K,), weights (K,) and a tolerance."""
+
+    model: Model
+    means: Vector
+    weights: Vector
+    tolerance: float = 0.0
+
+
 class Proofs(NamedTuple):
     """Multipliers that prove a lower bound on the cost of some pairs, whatever the weights.
 
@@ -181,19 +190,13 @@ def _of_unit_size(proofs: Proofs) -> tuple[Matrix, Vector]:
     return proofs.multipliers / size[:, None], proofs.alphas / size
 
 
-def proved_bounds(
-    model: Model,
-    means: Vector,
-    weights: Vector,
-    tolerance: float,
-    proofs: Proofs,
-    theta: Vector | None = None,
-) -> Vector:
-    """The lower bound that each proof (n,) gives at these means (K,) and weights (K,).
+def proved_bounds(problem: PairProblem, proofs: Proofs, theta: Vector | None = None) -> Vector:
+    """The lower bound that each proof (n,) gives.
 
     `theta` (d,) only helps rounding: where A'z = 0 the means may be measured from any linear model.
     A bound is infinite where v = 0 shows that no model reverses the pair.
     """
+    model, means, weights, tolerance = problem
     rows = np.arange(proofs.alphas.size)
     i, j = proofs.pairs.T
     z, alphas = _of_unit_size(proofs)
@@ -214,13 +217,10 @@ def proved_bounds(
 
 
 def proved_bound(
-    model: Model,
-    means: Vector,
-    weights: Vector,
+    problem: PairProblem,
     multipliers: Vector,
     alpha: float = 0.0,
     pair: tuple[int, int] | None = None,
-    tolerance: float = 0.0,
     theta: Vector | None = None,
 ) -> float:
     """`proved_bounds` of one proof; without a pair it bounds the projection's cost.
@@ -229,16 +229,16 @@ def proved_bound(
     --------
     >>> import numpy as np
     >>> model = Model([[1.0], [1.0]], misspecification=0.1)
-    >>> proved_bound(model, np.array([1.0, 0.0]), np.ones(2), np.zeros(2), 1.0, (1, 0))
+    >>> problem = PairProblem(model, np.array([1.0, 0.0]), np.ones(2))
+    >>> proved_bound(problem, np.zeros(2), 1.0, (1, 0))
     0.25
     """
-    proof = _one_proof(multipliers, alpha, pair)
-    return float(proved_bounds(model, means, weights, tolerance, proof, theta)[0])
+    return float(proved_bounds(problem, _one_proof(multipliers, alpha, pair), theta)[0])
 
 
-def unstructured_bounds(means: Vector, weights: Vector, pairs: Pairs, tolerance: float) -> Vector:
+def unstructured_bounds(problem: PairProblem, pairs: Pairs) -> Vector:
     """The bound (n,) of z = 0 for each pair: what it costs where features say nothing."""
-    i, j = pairs.T
+    (_, means, weights, tolerance), (i, j) = problem, pairs.T
     gap = np.maximum(means[j] - means[i] + tolerance, 0.0)
     heavy = (weights[i] > 0.0) & (weights[j] > 0.0)
     with np.errstate(divide="ignore"):
@@ -247,30 +247,23 @@ def unstructured_bounds(means: Vector, weights: Vector, pairs: Pairs, tolerance:
     return bounds
 
 
-def _impossible(model: Model, pairs: Pairs, tolerance: float) -> NDArray[np.bool_]:
-    """Which pairs (n, 2) no model reverses: equal features are at most two tube widths apart."""
-    i, j = pairs.T
-    same = np.all(model.features[i] == model.features[j], axis=1)
-    apart: NDArray[np.bool_] = same & (tolerance > 2.0 * model.misspecification)
-    return apart
-
-
 def is_unstructured(model: Model, means: Vector, tolerance: float) -> bool:
     """Whether the tube around zero holds every alternative that moves two arms only."""
     return model.misspecification >= float(np.max(np.abs(means))) + tolerance
 
 
-def pair_bounds(
-    model: Model, means: Vector, weights: Vector, pairs: Pairs, tolerance: float, proofs: Proofs
-) -> Vector:
+def pair_bounds(problem: PairProblem, pairs: Pairs, proofs: Proofs) -> Vector:
     """A lower bound (n,) on the cost of each pair: no structure, or a proof that is feasible.
 
-    It is infinite where no model reverses the pair.
+    It is infinite where no model reverses the pair: its arms have the same features, and the tube
+    is narrower than half the tolerance.
     """
-    bounds = unstructured_bounds(means, weights, pairs, tolerance)
-    bounds[_impossible(model, pairs, tolerance)] = math.inf
+    bounds, model = unstructured_bounds(problem, pairs), problem.model
+    if problem.tolerance > 2.0 * model.misspecification:
+        features, (i, j) = model.features, pairs.T
+        bounds[np.all(features[i] == features[j], axis=1)] = math.inf
     place = {(i, j): n for n, (i, j) in enumerate(pairs.tolist())}
-    proved = proved_bounds(model, means, weights, tolerance, proofs, linear_fit(model, means))
+    proved = proved_bounds(problem, proofs, linear_fit(model, problem.means))
     proved[~feasible(model, proofs)] = 0.0
     for (i, j), bound in zip(proofs.pairs.tolist(), proved, strict=True):
         if (i, j) in place:
@@ -378,17 +371,11 @@ def negligible_cost(given: Vector, weights: Vector, tolerance: float = 0.0) -> f
 
 
 def cost_failures(
-    given: Vector,
-    weights: Vector,
-    means: Vector,
-    cost: float,
-    bound: float,
-    proved: float,
-    rtol: float,
-    negligible: float,
+    problem: PairProblem, means: Vector, cost: float, bound: float, proved: float, rtol: float
 ) -> list[str]:
-    """What is wrong with a cost and its bound, given the bound that is proved."""
-    failures = []
+    """What is wrong with the cost of means (K,) and its bound, given the bound that is proved."""
+    failures, (_, given, weights, tolerance) = [], problem
+    negligible = negligible_cost(given, weights, tolerance)
     actual = 0.5 * float(np.sum(weights * (means - given) ** 2))
     slack = rtol * cost + negligible
     if not abs(actual - cost) <= SLACK * cost + negligible:
@@ -403,11 +390,8 @@ def cost_failures(
 
 
 def rival_failures(
-    model: Model,
-    given: Vector,
-    weights: Vector,
+    problem: PairProblem,
     incumbents: tuple[int, ...],
-    tolerance: float,
     target: float,
     floor: Vector | None,
     proofs: Proofs | None,
@@ -417,20 +401,18 @@ def rival_failures(
     Proved without structure, by multipliers on file, or by closed forms on top of the floor, the
     projection's multipliers (K,).
     """
+    model = problem.model
     pairs = all_pairs(model.K, np.array(incumbents))
     on_file = no_proofs(model.K) if proofs is None else proofs
     if floor is not None and (wrong := multiplier_failures(model, floor)):
         return [f"floor: {failure}" for failure in wrong]
-    least, nearest = projected(model, given, weights, floor)
+    least, nearest = projected(problem, floor)
     bounds = np.maximum(
-        pair_bounds(model, given, weights, pairs, tolerance, on_file),
-        least + unstructured_bounds(nearest, weights, pairs, tolerance),
+        pair_bounds(problem, pairs, on_file), least + unstructured_bounds(nearest, pairs)
     )
     short = np.flatnonzero(~(bounds >= target))
-    bounds[short] = np.maximum(
-        bounds[short],
-        closed_form_bounds(model, given, weights, pairs[short], tolerance, floor, exactly=True),
-    )
+    closed = closed_form_bounds(problem, pairs[short], floor, exactly=True)
+    bounds[short] = np.maximum(bounds[short], closed)
     return [
         f"pair ({i}, {j}) must cost at least {target!r}; only {bound!r} is proved"
         for (i, j), bound in zip(pairs[short].tolist(), bounds[short].tolist(), strict=True)
@@ -438,34 +420,26 @@ def rival_failures(
     ]
 
 
-def projected(
-    model: Model, given: Vector, weights: Vector, floor: Vector | None
-) -> tuple[float, Vector]:
-    """What the floor's multipliers z (K,) prove of all models, and the point mu - z / w (K,).
+def projected(problem: PairProblem, floor: Vector | None) -> tuple[float, PairProblem]:
+    """What the floor's multipliers z (K,) prove of all models, and the problem at mu - z / w.
 
     A pair's bound at that point comes on top, where z has the scale that proves most.
     """
     if floor is None:
-        return 0.0, given
+        return 0.0, problem
+    model, given, weights, _ = problem
     theta = linear_fit(model, given)
-    least = proved_bound(model, given, weights, floor, theta=theta)
+    least = proved_bound(problem, floor, theta=theta)
     if not 0.0 < least < math.inf:
-        return 0.0, given
+        return 0.0, problem
     value = float(floor @ (given - model.features @ theta))
     value -= model.misspecification * float(np.sum(np.abs(floor)))
     reached = np.divide(floor, weights, out=np.zeros(model.K), where=weights > 0.0)
-    return least, given - 2.0 * least / value * reached
+    return least, problem._replace(means=given - 2.0 * least / value * reached)
 
 
 def closed_form_bounds(
-    model: Model,
-    means: Vector,
-    weights: Vector,
-    pairs: Pairs,
-    tolerance: float,
-    floor: Vector | None,
-    *,
-    exactly: bool = False,
+    problem: PairProblem, pairs: Pairs, floor: Vector | None, *, exactly: bool = False
 ) -> Vector:
     """Lower bounds (n,) on the costs of pairs by multipliers in closed form.
 
@@ -474,13 +448,13 @@ def closed_form_bounds(
     bound adds to that of all models by the projection's multipliers `floor` (K,). Where `exactly`,
     nothing is left out to save time.
     """
-    bounds = unstructured_bounds(means, weights, pairs, tolerance)
+    bounds, model = unstructured_bounds(problem, pairs), problem.model
     if math.isinf(model.misspecification):
         return bounds
-    least, nearest = projected(model, means, weights, floor)
+    least, nearest = projected(problem, floor)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         heavy = model.K if exactly else HEAVY
-        linear = _LinearBounds(model, nearest, weights, tolerance, heavy)
+        linear = _LinearBounds(nearest, heavy)
         trust = 1.0 if exactly else TRUST
         step = max(1, MOST_NUMBERS // max(heavy, model.d))
         for start in range(0, len(pairs), step):
@@ -490,15 +464,14 @@ def closed_form_bounds(
 
 
 class _LinearBounds:
-    """What multipliers s z_lin prove at given means and weights, for the best s in [0, 1].
+    """What multipliers s z_lin prove, for the best s in [0, 1].
 
     With the weighted features' triangular factor R and C = A R^-1, a pair's z_lin is
     D C c - u for c = C_j - C_i, and what it weighs is |c|^2.
     """
 
-    def __init__(
-        self, model: Model, means: Vector, weights: Vector, tolerance: float, heavy: int
-    ) -> None:
+    def __init__(self, problem: PairProblem, heavy: int) -> None:
+        model, means, weights, tolerance = problem
         self._features = coordinates(model).matrix  # well conditioned, with the same span
         self._misspecification, self._tolerance = model.misspecification, tolerance
         self._linear = model.features @ linear_fit(model, means)

@@ -19,6 +19,7 @@ from mislid.errors import CertificateError
 from mislid.geometry.alternatives import PairSolution, PairSolver
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
+    PairProblem,
     Pairs,
     Proofs,
     all_pairs,
@@ -269,16 +270,15 @@ class UnstructuredSearch:
     meet at the weighted mean.
     """
 
-    def __init__(self, means: Vector, m: int, tolerance: float, d: int) -> None:
-        self._means = means
-        self._tolerance = tolerance
-        self._d = d
+    def __init__(self, model: Model, means: Vector, m: int, tolerance: float) -> None:
+        self._model, self._means, self._tolerance = model, means, tolerance
         self._pairs = all_pairs(means.size, top_arms(means, m))
         self.solved = 0
 
     def near(self, weights: Vector, ratio: float, limit: int) -> Near:
         """The alternatives whose cost is within `ratio` of the least, at most `limit`."""
-        costs = unstructured_bounds(self._means, weights, self._pairs, self._tolerance)
+        problem = PairProblem(self._model, self._means, weights, self._tolerance)
+        costs = unstructured_bounds(problem, self._pairs)
         order = np.argsort(costs, kind="stable")[:limit]
         order = order[costs[order] <= ratio * costs[order[0]]]
         pairs, costs, rows = self._pairs[order], costs[order], np.arange(order.size)
@@ -288,7 +288,7 @@ class UnstructuredSearch:
         share = weights[j] / (weights[i] + weights[j])
         means[rows, i] += share * (target - means[rows, i])
         means[rows, j] = means[rows, i] - self._tolerance
-        return Near(costs, costs, pairs, means, np.zeros((order.size, self._d)))
+        return Near(costs, costs, pairs, means, np.zeros((order.size, self._model.d)))
 
     def prove(self, weights: Vector, target: float) -> Proofs:
         """Nothing: the costs without structure are closed forms."""
@@ -344,14 +344,10 @@ class PairSearch:
     def _aim(self, weights: Vector) -> Vector:
         """Get ready to solve pairs at these weights; what closed forms prove of each (P,)."""
         self._solver.weigh(weights)
-        return closed_form_bounds(
-            self._model,
-            self._means,
-            weights,
-            self._pairs,
-            self._tolerance,
-            self._solver.floor(),
-        )
+        return closed_form_bounds(self._problem(weights), self._pairs, self._solver.floor())
+
+    def _problem(self, weights: Vector) -> PairProblem:
+        return PairProblem(self._model, self._means, weights, self._tolerance)
 
     def _kept_bounds(self, chosen: NDArray[np.int64], weights: Vector) -> Vector:
         """What kept multipliers prove of some pairs (n,); 0 where there are none."""
@@ -361,9 +357,7 @@ class PairSearch:
         for start in range(0, len(known), step):
             some = known[start : start + step]
             proofs = self._proofs([self._kept[p] for p in chosen[some].tolist()], chosen[some])
-            bounds[some] = proved_bounds(
-                self._model, self._means, weights, self._tolerance, proofs, self._theta
-            )
+            bounds[some] = proved_bounds(self._problem(weights), proofs, self._theta)
         return bounds
 
     def _proofs(self, kept: list[tuple[Vector, float]], chosen: NDArray[np.int64]) -> Proofs:

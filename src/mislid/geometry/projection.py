@@ -14,6 +14,7 @@ from mislid.errors import CertificateError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Certified,
+    PairProblem,
     balanced,
     cost_failures,
     membership_failures,
@@ -65,8 +66,7 @@ class Projection(Certified):
 
     def _failures(self, rtol: float) -> list[str]:
         failures = membership_failures(self.model, self.given, self.means, self.theta)
-        negligible = negligible_cost(self.given, self.weights)
-        if not self.cost <= negligible:
+        if not self.cost <= negligible_cost(self.given, self.weights):
             failures += multiplier_failures(self.model, self.multipliers)
         split = float(
             np.max(np.abs(self.model.features @ self.theta + self.deviation - self.means))
@@ -74,13 +74,9 @@ class Projection(Certified):
         size = float(np.max(np.abs(self.model.features) @ np.abs(self.theta) + np.abs(self.means)))
         if not split <= 1e-9 * size:
             failures.append(f"means must be features @ theta + deviation; they differ by {split:g}")
-        proved = proved_bound(
-            self.model, self.given, self.weights, self.multipliers, theta=self.theta
-        )
-        failures += cost_failures(
-            self.given, self.weights, self.means, self.cost, self.bound, proved, rtol, negligible
-        )
-        return failures
+        problem = PairProblem(self.model, self.given, self.weights)
+        proved = proved_bound(problem, self.multipliers, theta=self.theta)
+        return failures + cost_failures(problem, self.means, self.cost, self.bound, proved, rtol)
 
 
 def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:

@@ -15,6 +15,7 @@ from mislid.errors import CertificateError
 from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.duality import (
     Check,
+    PairProblem,
     Pairs,
     Proofs,
     all_pairs,
@@ -325,7 +326,7 @@ def characteristic_time(
 def _search(model: Model, problem: TimeProblem) -> PairSearch | UnstructuredSearch:
     means, m, _, tolerance, _ = problem
     if is_unstructured(model, means, tolerance):
-        return UnstructuredSearch(means, m, tolerance, model.d)
+        return UnstructuredSearch(model, means, m, tolerance)
     return PairSearch(model, means, m, tolerance)
 
 
@@ -476,10 +477,10 @@ class UpperSide(NamedTuple):
     @property
     def time(self) -> float:
         """What is proved: 1 / the least of the bounds."""
-        asked = self.model, self.means, self.weights
+        problem = PairProblem(self.model, self.means, self.weights, self.tolerance)
         pairs = all_pairs(self.model.K, top_arms(self.means, self.m))
         bounds = np.maximum(
-            pair_bounds(*asked, pairs, self.tolerance, self.proofs),
-            closed_form_bounds(*asked, pairs, self.tolerance, self.floor),
+            pair_bounds(problem, pairs, self.proofs),
+            closed_form_bounds(problem, pairs, self.floor),
         )
         return _time(float(np.min(bounds)))

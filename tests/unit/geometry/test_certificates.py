@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import null_space
 
 from mislid.geometry.alternatives import Alternative, closest_alternative, pair_alternative
-from mislid.geometry.duality import Proofs, proved_bound
+from mislid.geometry.duality import PairProblem, Proofs, proved_bound
 from mislid.geometry.projection import Projection, project
 from mislid.model import Model
 
@@ -225,4 +225,5 @@ def test_multipliers_that_are_almost_nothing_do_not_prove_the_impossible() -> No
     found = closest()
     tiny = replace(found, cost=INF, bound=INF, multipliers=np.zeros(9), alpha=1e-170)
     assert "the multipliers do not prove that no model reverses" in str(tiny.check())
-    assert proved_bound(MODEL, MEANS, WEIGHTS, np.zeros(9), 1e-170, found.pair) <= found.cost
+    problem = PairProblem(MODEL, MEANS, WEIGHTS)
+    assert proved_bound(problem, np.zeros(9), 1e-170, found.pair) <= found.cost

@@ -7,6 +7,7 @@ from helpers.time_cases import random_case
 from mislid.geometry import duality
 from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.duality import (
+    PairProblem,
     all_pairs,
     closed_form_bounds,
     top_arms,
@@ -30,11 +31,12 @@ def test_no_pair_costs_less_than_its_bound(monkeypatch, seed, heavy):
     monkeypatch.setattr(duality, "HEAVY", heavy)
     monkeypatch.setattr(duality, "MOST_NUMBERS", 64)  # several pieces
     case, weights, pairs, tolerance = questions(seed)
+    problem = PairProblem(case.model, case.means, weights, tolerance)
     solver = PairSolver(case.model, case.means, weights)
-    bounds = closed_form_bounds(case.model, case.means, weights, pairs, tolerance, solver.floor())
+    bounds = closed_form_bounds(problem, pairs, solver.floor())
     costs = np.array([solver.solve(tuple(pair), tolerance).cost for pair in pairs.tolist()])
     assert np.all(bounds <= costs * (1.0 + 1e-7))
-    free = unstructured_bounds(case.means, weights, pairs, tolerance)
+    free = unstructured_bounds(problem, pairs)
     assert np.all(bounds >= free)
 
 
@@ -44,9 +46,8 @@ def test_equal_features_prove_nothing_by_rounding_and_everything_by_tolerance():
     pairs, floor = np.array([[1, 0]]), np.zeros(4)
     weights = np.array([0.3, 0.2, 0.4, 0.1])
     for level in (0.0, 1.0, 1e6):
-        bound = closed_form_bounds(
-            Model(features, 0.0), means + level * features[:, 0], weights, pairs, 0.0, floor
-        )
+        problem = PairProblem(Model(features, 0.0), means + level * features[:, 0], weights)
+        bound = closed_form_bounds(problem, pairs, floor)
         assert bound.tolist() == [0.0]
-    apart = closed_form_bounds(Model(features, 0.1), means, weights, pairs, 0.3, floor)
+    apart = closed_form_bounds(PairProblem(Model(features, 0.1), means, weights, 0.3), pairs, floor)
     assert apart.tolist() == [math.inf]

@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import null_space
 
 from mislid.geometry.duality import (
+    PairProblem,
     Proofs,
     feasible,
     membership_failures,
@@ -37,7 +38,7 @@ def test_any_feasible_multipliers_bound_the_exact_cost(problem, rng):
     model, means, weights = problem
     proofs = random_proofs(model, rng, 40)
     assert feasible(model, proofs).all()
-    bounds = proved_bounds(model, means, weights, 0.05, proofs)
+    bounds = proved_bounds(PairProblem(model, means, weights, 0.05), proofs)
     assert np.count_nonzero(bounds) >= 10
     for (i, j), bound in zip(proofs.pairs.tolist(), bounds, strict=True):
         exact = pair_cost_exact(model.features, 0.1, means, weights, i, j, 0.05)

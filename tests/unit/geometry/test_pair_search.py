@@ -6,6 +6,7 @@ from helpers.time_cases import random_case
 from mislid.geometry import equilibrium
 from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.duality import (
+    PairProblem,
     all_pairs,
     closed_form_bounds,
     feasible,
@@ -50,10 +51,10 @@ def test_proofs_and_closed_forms_prove_every_pair(seed):
     target = costs.min() * (1 - 1e-8)
     proofs = PairSearch(model, means, case.m, tolerance).prove(weights, target)
     assert np.all(feasible(model, proofs))
-    assert np.all(proved_bounds(model, means, weights, tolerance, proofs) >= target * (1 - 1e-6))
+    problem = PairProblem(model, means, weights, tolerance)
+    assert np.all(proved_bounds(problem, proofs) >= target * (1 - 1e-6))
     floor = PairSolver(model, means, weights).floor()
     bounds = np.maximum(
-        pair_bounds(model, means, weights, pairs, tolerance, proofs),
-        closed_form_bounds(model, means, weights, pairs, tolerance, floor),
+        pair_bounds(problem, pairs, proofs), closed_form_bounds(problem, pairs, floor)
     )
     assert np.all(bounds >= target * (1 - 1e-6))

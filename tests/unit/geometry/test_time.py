@@ -135,11 +135,11 @@ class Doubtful(UnstructuredSearch):
 
 @pytest.mark.parametrize("limit", ["MOST_CALLS", "MOST_IDLE"])
 def test_a_gap_that_does_not_close_is_an_error(instance, monkeypatch, limit):
-    features, means = instance
+    model, means = Model(instance[0], 0.1), instance[1]
     monkeypatch.setattr(equilibrium, limit, 12)
-    monkeypatch.setattr(time_module, "_search", lambda *_: Doubtful(means, 3, 0.0, 3))
+    monkeypatch.setattr(time_module, "_search", lambda *_: Doubtful(model, means, 3, 0.0))
     with pytest.raises(CertificateError, match=r"after \d\d calls, wider than rtol"):
-        characteristic_time(Model(features, 0.1), means, 3)
+        characteristic_time(model, means, 3)
 
 
 def test_a_side_that_is_not_proved_is_an_error(instance, monkeypatch):
