@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid.engine import Engine
+from mislid.engine.engine import begin_with, new_setting, new_state
 from mislid.model import Model
 from mislid.question import Question
-from mislid.stopping.state import Setting, State, begin_with, new_setting, new_state
+from mislid.stopping.state import Setting, State
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from mislid import Instance, Model, identify
 from mislid.algorithms import Algorithm
 from mislid.algorithms.registry import CompiledSampling, compile_sampling
+from mislid.engine.engine import new_setting, new_state
 from mislid.question import Question
 from mislid.stopping.rules import Setup
-from mislid.stopping.state import Setting, State, new_setting, new_state, observe_sum
+from mislid.stopping.state import Setting, State, observe_sum
 from oracles.paper_thresholds import heuristic_threshold
 from oracles.rivals import Choice, Data, best
 

@@ -21,8 +21,8 @@ from mislid.engine import Engine
 from mislid.question import Question
 from mislid.simulation.environments import Gaussian
 from mislid.simulation.identify import STOPPED_RUN, Run
+from mislid.stopping.equal import SHARES, TILTS, Spread, volume
 from mislid.stopping.evidence import SPREAD, families_of
-from mislid.stopping.spread import SHARES, TILTS, Spread
 from statistical import test_noise
 from statistical.samplers import SAMPLERS, Sampler, Watched, adversary, blind
 from statistical.trials import too_often
@@ -127,7 +127,7 @@ def test_the_process_is_that_of_the_rules() -> None:
         side.measure(blind(side, rng), rng)
     for run in range(3):
         own = Spread(side.counts[run], side.scatter[run])
-        assert volumes(side.counts, 0.3)[run] == pytest.approx(own.volume(0.3))
+        assert volumes(side.counts, 0.3)[run] == pytest.approx(volume(own.counts, 0.3))
 
 
 @pytest.mark.parametrize("sampler", [*SAMPLERS.values(), calm])

@@ -20,6 +20,7 @@ from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import PairProblem, Pairs, balanced, proved_bound
 from mislid.model import Model
+from mislid.stopping.equal import spread_of
 from mislid.stopping.evidence import (
     Families,
     by_features,
@@ -28,7 +29,6 @@ from mislid.stopping.evidence import (
     families_of,
 )
 from mislid.stopping.noise import by_own_values
-from mislid.stopping.spread import spread_of
 from mislid.study.candidates import Candidates
 from mislid.study.settings import EQUAL, KNOWN, Settings
 

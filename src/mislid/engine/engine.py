@@ -29,18 +29,18 @@ from mislid.engine import loop
 from mislid.engine.replay import EventBatch, follow
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View, blame
 from mislid.errors import ProblemError
+from mislid.geometry.coordinates import coordinates, search_space
 from mislid.geometry.spanner import spanner
 from mislid.model import Model
 from mislid.question import Question, as_scatter, refuse_values
-from mislid.stopping.noise import UNDECLARED
+from mislid.stopping.noise import NOISE_MODELS, UNDECLARED
 from mislid.stopping.proof import Proof, begin_anew
 from mislid.stopping.rules import Setup, StoppingRule, as_stopping_rule, compile_stopping
 from mislid.stopping.state import (
+    Setting,
+    Settled,
     State,
-    begin_with,
     forget_pairs,
-    new_setting,
-    new_state,
     observe_sum,
 )
 
@@ -48,6 +48,11 @@ if TYPE_CHECKING:
     from mislid.algorithms import Algorithm
     from mislid.model import Instance
 
+# In the published runs every arm counts as measured so often at the start, and the tube is wider by
+# so much at noise 1.
+PHANTOM, WIDENING = 1e-10, 1e-5
+# Rows of `Settled` beyond two for each of the m best arms.
+SPARE_ROWS = 32
 # Beyond so many, a number of measurements is no longer exact.
 MOST_SAMPLES = 1 << 53
 # Values of every arm to begin with, where the variance is unknown.
@@ -783,6 +788,75 @@ def check_rules(
             f"{getattr(algorithm, 'name', type(algorithm).__name__)!r}. 'mislid' does"
         )
     return given / finite.min()
+
+
+def new_setting(
+    question: Question, algorithm: Any, proven: bool = False, price: Vector | None = None
+) -> Setting:
+    """The question as kernels read it; a price (K,) is infinite where nothing can be measured.
+
+    Phantom measurements of the published runs have no place where something is to be proven.
+    """
+    model, at = question.model, coordinates(question.model)
+    authors = bool(getattr(algorithm, "authors", False))
+    low, high = question.reward_range or (0.0, 1.0)
+    return Setting(
+        X=np.array(at.matrix, order="C"),
+        basis=np.array(at.basis, dtype=np.int64),
+        eps=model.misspecification,
+        variance=question.noise**2,
+        noise_model=NOISE_MODELS.index(question.noise_model),
+        low=low,
+        width=high - low,
+        m=question.m,
+        tol=question.tolerance,
+        delta=question.delta,
+        largest_norm=float(np.max(np.linalg.norm(model.features, axis=1))),
+        mean_bound=question.mean_bound,
+        phantom=PHANTOM if authors and not proven else 0.0,
+        widening=WIDENING * float(np.max(question.noise)) if authors else 0.0,
+        responds=bool(getattr(algorithm, "responds", False)),
+        structured=question.structured,
+        price=np.ones(model.K) if price is None else price,
+        priced=price is not None and bool(np.any(price != price[0])),
+    )
+
+
+def new_state(setting: Setting, plays: bool = True, settled: Settled | None = None) -> State:
+    """Nothing measured yet; a rule that `plays` the game needs a space of its own for that.
+
+    A stopping rule that settles pairs shares what is `left` of them.
+    """
+    K, m = setting.X.shape[0], setting.m
+    test = search_space(setting.X, setting.basis, m)
+    play = search_space(setting.X, setting.basis, m) if plays else test
+    settled = new_settled(K, m) if settled is None else settled
+    state = State.zeros({"K": K, "m": m}, test=test, play=play, settled=settled)
+    begin_with(setting, state, np.zeros(K), np.zeros(K))
+    state.incumbents[:] = np.arange(m)
+    return state
+
+
+def new_settled(K: int, m: int) -> Settled:
+    """No pair is settled."""
+    count = min(K, 2 * m + SPARE_ROWS)
+    nobody = {name: np.full(n, -1, np.int64) for name, n in (("rows", K), ("owners", count))}
+    return Settled.zeros({"K": K, "R": count}, used=np.zeros(count, np.int64), **nobody)
+
+
+def begin_with(
+    setting: Setting, state: State, counts: Vector, sums: Vector, scatter: Vector | None = None
+) -> None:
+    """Let a state have these measurements, counts, sums and scatter (K,), and no past."""
+    for name, value in state.fields().items():
+        if isinstance(value, int | float):
+            setattr(state, name, -1 if name.endswith(("_challenger", "_incumbent")) else 0)
+    state.test.exempt[:] = 0
+    state.samples = int(counts.sum())
+    state.counts[:], state.sums[:], state.lost[:] = counts, sums, 0.0
+    state.scatter[:] = 0.0 if scatter is None else scatter
+    state.weights[:] = (counts + setting.phantom) / setting.variance
+    state.means[:] = sums / np.maximum(counts, 1.0)
 
 
 def _first_design(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from mislid._formatting import shown
 from mislid._validation import Vector, as_arm, as_number, as_top_m
 from mislid.errors import CertificateError, ProblemError
-from mislid.geometry.coordinates import coordinates
+from mislid.geometry.coordinates import coordinates, newton_space, search_space
 from mislid.geometry.duality import (
     Certified,
     PairProblem,
@@ -144,14 +144,12 @@ class PairSolver:
     """Solves pairs at fixed means (K,) and at the weights (K,) given last."""
 
     def __init__(self, model: Model, given: Vector, weights: Vector) -> None:
-        from mislid.geometry.newton import newton_space
-
         self._model = model
         at = coordinates(model)
         self._X = at.matrix
         self._given = given
         self._level = float(np.max(np.abs(given)))
-        self._space = newton_space(at.matrix, (at.basis, at.rest))
+        self._space = newton_space(at.matrix, at.basis)
         self.weigh(weights)
 
     def weigh(self, weights: Vector) -> None:
@@ -431,11 +429,11 @@ class AlternativeSearch:
     ) -> Alternative:
         from mislid.geometry.newton import STALLED
         from mislid.geometry.problem import set_centre, set_metric
-        from mislid.geometry.search import project_means, search_pairs, search_space
+        from mislid.geometry.search import project_means, search_pairs
 
         model, at = self.model, coordinates(self.model)
         if self._space is None:
-            self._space = search_space(np.array(at.matrix), self.m, (at.basis, at.rest))
+            self._space = search_space(at.matrix, at.basis, self.m)
             set_metric(w, self._space.newton)
             set_centre(given, self._space.newton, self._space.middle)
         space, eps = self._space, model.misspecification

@@ -1,5 +1,6 @@
-"""The coordinates in which the kernels work: values at the arms of a barycentric spanner.
+"""The coordinates of the compiled functions, and their workspaces.
 
+A linear model is written by its values at the arms of a barycentric spanner.
 Whatever the features' scale or collinearity, the coordinates X (K, d) of the arms have
 entries of at most one and X[basis] is the identity. A theta in them lists the linear model's
 values at the basis arms. Arms that came late have no part in the choice of the basis, and their
@@ -13,13 +14,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mislid._validation import Matrix, Vector
+from mislid._jit import Indices, Matrix, Vector
 from mislid.errors import ProblemError
+from mislid.geometry.problem import NewtonSpace
+from mislid.geometry.search import SearchSpace
 from mislid.geometry.spanner import Arms, coordinates_in, spanner_coordinates
 from mislid.model import Model
 
 # Of arms that came late: beyond, few digits are left of their features.
 LARGEST = 1e4
+# Certificates that a search remembers: of all pairs where these take no more than ROOM numbers,
+# otherwise enough for those that ever come close. A rule that visits more pairs than are remembered
+# solves each of them again in every round.
+ROOM = 1 << 18
+NEAR_SLOTS, NEAR_ROOM = 256, 1 << 23
 
 
 class Coordinates(NamedTuple):
@@ -31,13 +39,10 @@ class Coordinates(NamedTuple):
         Indices of the spanner's arms (d,), increasing.
     matrix
         Coordinates of all arms (K, d), at most 1 in size; matrix[basis] is the identity.
-    rest
-        Indices of the other arms (K - d,).
     """
 
     basis: Arms
     matrix: Matrix
-    rest: Arms
 
     def theta(self, model: Model, values: Vector) -> Vector:
         """The model's own theta (d,) from the values (d,) at the basis arms."""
@@ -56,8 +61,7 @@ def coordinates(model: Model) -> Coordinates:
         if "spanner" not in model._cache:
             model._cache["spanner"] = spanner_coordinates(model.features)
         basis, matrix = model._cache["spanner"]
-        rest = np.setdiff1d(np.arange(model.K), basis)
-        model._cache["coordinates"] = Coordinates(basis, matrix, rest)
+        model._cache["coordinates"] = Coordinates(basis, matrix)
     found: Coordinates = model._cache["coordinates"]
     return found
 
@@ -99,3 +103,23 @@ def _spanner_of(features: Matrix) -> Arms:
     if len(features) == 1 or not features.any():
         return np.flatnonzero(features.any(axis=1))[:1]
     return spanner_coordinates(Model(features, 0.0).features)[0]
+
+
+def newton_space(X: Matrix, basis: Indices) -> NewtonSpace:
+    """A workspace for one problem with the features X (K, d), the identity on the basis."""
+    K, d = X.shape
+    rest = np.setdiff1d(np.arange(K), basis)
+    return NewtonSpace.zeros({"K": K, "d": d}, X=X, spanner=basis, rest=rest, pair=np.zeros(2))
+
+
+def search_space(X: Matrix, basis: Indices, m: int) -> SearchSpace:
+    """A workspace for the m(K - m) pairs of the features X (K, d), the identity on the basis."""
+    K, d = X.shape
+    count = m * (K - m)
+    near = min(count, NEAR_SLOTS, max(1, NEAR_ROOM // K))
+    slots = count if count * K <= ROOM else near
+    return SearchSpace.zeros(
+        {"K": K, "d": d, "P": count, "slots": slots},
+        newton=newton_space(X, basis),
+        kept_challenger=np.full(slots, -1, np.int64),
+    )

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._jit import Indices, Matrix, Vector, inner, kernel
+from mislid._jit import Vector, inner, kernel
 from mislid.geometry.descent import evaluate, gap_to_close, line_search, slope_ahead, unstructured
 from mislid.geometry.linalg import cholesky_solve, copy, dot, fill, times
 from mislid.geometry.problem import NewtonSpace, cost_scales, dual_bound
@@ -286,27 +286,3 @@ def means_below(space: NewtonSpace, out: Vector) -> None:
     if i >= 0:
         out[i] = space.pair[0]
         out[j] = space.pair[1]
-
-
-def newton_space(X: Matrix, units: tuple[Indices, Indices] | None = None) -> NewtonSpace:
-    """A workspace for the features X (K, d); `units` are spanner and rest where they are known."""
-    K, d = X.shape
-    if units is None:
-        spanner = _unit_rows(X)
-        rest = np.setdiff1d(np.arange(K), spanner)
-    else:
-        spanner, rest = units
-    return NewtonSpace.zeros(
-        {"K": K, "d": d},
-        X=X,
-        spanner=spanner,
-        rest=rest,
-        pair=np.zeros(2),
-    )
-
-
-def _unit_rows(X: Matrix) -> Indices:
-    """Arms whose rows of X form the identity; none at all unless there is one for every column."""
-    arms, columns = np.nonzero((X == 1.0) & (np.count_nonzero(X, axis=1) == 1)[:, None])
-    found, first = np.unique(columns, return_index=True)
-    return arms[first] if found.size == X.shape[1] else arms[:0]

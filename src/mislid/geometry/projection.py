@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from mislid._validation import Matrix, Vector, as_means, as_weights
 from mislid.errors import CertificateError
-from mislid.geometry.coordinates import coordinates
+from mislid.geometry.coordinates import coordinates, newton_space
 from mislid.geometry.duality import (
     Certified,
     PairProblem,
@@ -132,11 +132,11 @@ def as_given(model: Model, means: ArrayLike, weights: ArrayLike) -> tuple[Vector
 
 def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projection:
     """Project where least squares leaves the tube, by the compiled kernel around least squares."""
-    from mislid.geometry.newton import STALLED, newton_space, solve
+    from mislid.geometry.newton import STALLED, solve
     from mislid.geometry.problem import NOBODY, set_metric
 
     at, centred = coordinates(model), given - linear
-    space = newton_space(np.array(at.matrix), (at.basis, at.rest))
+    space = newton_space(at.matrix, at.basis)
     set_metric(w, space)
     space.mu[:], space.eps, space.tol = centred, model.misspecification, 0.0
     space.i, space.j, space.level = NOBODY, NOBODY, float(np.max(np.abs(given)))
@@ -217,7 +217,7 @@ def least_squares(model: Model, means: Vector, weights: Vector) -> Vector:
     >>> least_squares(model, np.array([0.0, 1.0, 5.0]), np.array([1.0, 1.0, 0.0])).round(9).tolist()
     [0.5]
     """
-    arms, X, _ = coordinates(model)
+    arms, X = coordinates(model)
     corner, values = model.features[arms], _weighted_least_squares(X, means, weights)
     scale = np.max(np.abs(corner), axis=0)
     theta: Vector = np.linalg.solve(corner / scale, values) / scale

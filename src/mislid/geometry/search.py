@@ -25,17 +25,11 @@ from mislid._jit import (
     kernel,
 )
 from mislid.geometry.linalg import cholesky_solve, copy, dot, fill, times, transposed_times
-from mislid.geometry.newton import SOLVED, STALLED, means_below, newton_space, solve
+from mislid.geometry.newton import SOLVED, STALLED, means_below, solve
 from mislid.geometry.order import ROOT, heapify, sift_down
 from mislid.geometry.problem import NOBODY, NewtonSpace, set_metric, set_problem
 
 CRUDE, GOOD, DONE = 0, 1, 2
-
-# Certificates that a search remembers: of all pairs where these take no more than ROOM numbers,
-# otherwise enough for those that ever come close. A rule that visits more pairs than are remembered
-# solves each of them anew in every round.
-ROOM = 1 << 18
-NEAR_SLOTS, NEAR_ROOM = 256, 1 << 23
 
 
 class SearchSpace(Struct):
@@ -345,16 +339,3 @@ def search_pairs(
                 _keep_answer(space)
         sift_down(space.heap, size, space.bounds, int(ROOT))
     return SOLVED, cost, bound, best_i, best_j, best_alpha, solves
-
-
-def search_space(X: Matrix, m: int, units: tuple[Indices, Indices] | None = None) -> SearchSpace:
-    """A workspace for the m(K - m) pairs of the features X (K, d)."""
-    K, d = X.shape
-    count = m * (K - m)
-    near = min(count, NEAR_SLOTS, max(1, NEAR_ROOM // K))
-    slots = count if count * K <= ROOM else near
-    return SearchSpace.zeros(
-        {"K": K, "d": d, "P": count, "slots": slots},
-        newton=newton_space(X, units),
-        kept_challenger=np.full(slots, -1, np.int64),
-    )

@@ -76,26 +76,6 @@ class TimeProblem(NamedTuple):
         return Cuts(self.means[None, :], theta[None, :], np.array([[i, j]]))
 
 
-def as_time_problem(
-    model: Model,
-    means: ArrayLike,
-    m: int,
-    noise: ArrayLike,
-    tolerance: float,
-    rtol: float,
-) -> TimeProblem:
-    """Validate what every function about the characteristic time takes."""
-    as_model(model)
-    refuse_other_labels(model, means=means, noise=noise)
-    return TimeProblem(
-        means=as_means(means, model.K),
-        m=as_top_m(m, model.K),
-        noise=as_noise(noise, model.K),
-        tolerance=as_number(tolerance, "tolerance", low=0, high=math.inf),
-        rtol=as_number(rtol, "rtol", low=0, high=1, low_open=True),
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CharacteristicTime:
     """Both sides of the characteristic time T, with what proves them.
@@ -310,7 +290,15 @@ def characteristic_time(
     >>> bool(time.check())
     True
     """
-    problem = as_time_problem(model, means, m, noise, tolerance, rtol)
+    as_model(model)
+    refuse_other_labels(model, means=means, noise=noise)
+    problem = TimeProblem(
+        means=as_means(means, model.K),
+        m=as_top_m(m, model.K),
+        noise=as_noise(noise, model.K),
+        tolerance=as_number(tolerance, "tolerance", low=0, high=math.inf),
+        rtol=as_number(rtol, "rtol", low=0, high=1, low_open=True),
+    )
     tie = problem.tie(model)
     if len(tie.means) and not membership_failures(
         model, problem.means, tie.means[0], tie.thetas[0]

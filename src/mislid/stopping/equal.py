@@ -1,32 +1,220 @@
-"""One noise for all arms that is not known: whether evidence holds for every size of it.
+"""Gaussian values with one unknown standard deviation for all arms.
 
-Rules go on as if the noise were what values let one expect. What they find to be enough then is
-settled only if it is enough whatever the noise is. `stopping.spread` has the definition.
+The null is means lambda and a standard deviation sigma. Evidence M of `stopping.evidence`, with
+displacements in units of sigma, refutes means only while sigma is not much larger than the values
+suggest. So M is multiplied by a process that grows if sigma is too large: for a tilt h >= 0
+
+    S_h(sigma) = exp(1/2 L(h) - h SS / (2 sigma^2)),  L(h) = sum_k sum_{n <= n_k} ln(1 + h (n-1)/n)
+
+with SS the squared distances of all values from the means of their arms. For
+every displacement the product is a supermartingale under the null, whatever rule chooses the arms:
+docs/certificate-proof.md has the proof. The tilts of a scale s are multiples of s^2, because the
+scale serves for about 1 / s^2 values; one tilt is 0.
+
+The evidence of a pair is the least over all sigma. With theta = 1/sigma^2, M grows in theta and S_h
+falls. So on a cell between two values of theta M is at least that of the lower one, and S_h at
+least that of the upper one: the least over the cells is a bound from below.
+
+Weights are counts and scales are sizes here, those of a noise of 1: noise sigma divides the gaps.
+
+`Spread` computes this for many pairs. In a run, rules use an estimate of the noise; what is enough
+at the estimate settles a pair only if compiled code finds it enough at every other noise.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from mislid._jit import Struct, Vector, inner, inner_loop, kernel, linked
+from mislid._jit import Matrix, Struct, Vector, inner, inner_loop, kernel, linked
 from mislid.stopping.evidence import SPREAD, Families, Family
 from mislid.stopping.state import ALL_ARMS, LINEAR, NOTHING, TWO_ARMS, Setting, State
 
-# Pairs are looked at when samples have grown by this factor since the last time.
-PAUSE = 1.005
-# The variance that rules are told is the one estimated, times 1 + this over degrees of freedom.
-FEW = 3.0
+# Tilts of a scale s, in units of s^2 over the number of arms (of features, along these), and their
+# shares. Without a tilt M stands alone, for a sigma that is smaller than values let one expect.
+TILTS, SHARES = (0.0, 1.0, 4.0, 16.0), (0.2, 0.3, 0.3, 0.2)
+# Lower ends of the cells, in units of the estimated 1/sigma^2: even, then ever wider; from the last
+# one on to infinity.
+EVEN, END, WIDE, LAST = 256, 1.5, 16, 8.0
 # Of the level of the means, the part below which distances from them are rounding.
 DIGITS = 1e-14
+# Numbers that are in memory at once.
+AT_ONCE = 2_000_000
+# Pairs are looked at when samples have grown by this factor since the last time.
+PAUSE = 1.005
+# Rules use the estimated variance times 1 + this over the degrees of freedom.
+FEW = 3.0
 # Logarithms beyond this are enough whatever is added.
 AMPLE = 600.0
 
 
-class Spread(Struct):
+def spread_of(
+    noise_model: str, counts: Vector, means: Vector, scatter: Vector | None
+) -> Spread | None:
+    """What values say of a noise that all arms share, where that is the noise model.
+
+    Parameters
+    ----------
+    noise_model
+        What is known of the noise.
+    counts, means, scatter
+        Numbers of values, their means, and sums of squared distances from these (K,).
+
+    Returns
+    -------
+    Spread or None
+        None for all other noise models.
+
+    Examples
+    --------
+    >>> spread_of("known", np.ones(2), np.ones(2), None) is None
+    True
+    """
+    if noise_model != "unknown-equal":
+        return None
+    apart = np.zeros_like(counts) if scatter is None else scatter
+    return Spread(counts, apart, float(np.max(np.abs(means))))
+
+
+def cell_ends() -> Vector:
+    """Lower ends of the cells (J,), in units of the estimated 1/sigma^2.
+
+    Examples
+    --------
+    >>> ends = cell_ends()
+    >>> ends[[0, 256, -1]].round(9).tolist(), len(ends)
+    ([0.0, 1.5, 8.0], 272)
+    """
+    even = END / EVEN * np.arange(EVEN)
+    return np.concatenate([even, END * (LAST / END) ** (np.arange(WIDE) / (WIDE - 1))])
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """What values say of the standard deviation that all arms share.
+
+    Attributes
+    ----------
+    counts, scatter
+        Numbers of values, and sums of their squared distances from the mean of their arm (K,).
+    level
+        The largest absolute value of the means: less than its last digits is no scatter.
+
+    Examples
+    --------
+    >>> spread = Spread(np.array([50.0, 51.0, 1.0]), np.array([180.0, 216.0, 0.0]))
+    >>> spread.freedom, spread.variance
+    (99.0, 4.0)
+    """
+
+    counts: Vector
+    scatter: Vector
+    level: float = 0.0
+
+    @property
+    def freedom(self) -> float:
+        """Values less the arms that were measured."""
+        return float(np.sum(np.maximum(self.counts - 1.0, 0.0)))
+
+    @property
+    def total(self) -> float:
+        """The scatter of all arms together; 0 where it is but rounding."""
+        found = float(np.sum(self.scatter))
+        return found if found > float(np.sum(self.counts)) * (DIGITS * self.level) ** 2 else 0.0
+
+    @property
+    def variance(self) -> float:
+        """What values let one expect of sigma^2; 1 where they do not scatter at all."""
+        return self.total / self.freedom if self.total > 0.0 else 1.0
+
+    @cached_property
+    def precisions(self) -> Vector:
+        """Lower ends (J,) of the cells of 1/sigma^2."""
+        return cell_ends() / self.variance
+
+    def logs(self, sizes: Vector, dimension: int) -> Matrix:
+        """ln of the tilts' average at the upper ends of the cells, for scales (S,): (S, J).
+
+        Parameters
+        ----------
+        sizes
+            The scales of displacements, in units of the noise.
+        dimension
+            The number of arms or, along features, of these.
+
+        Returns
+        -------
+        ndarray
+            In the last cell, which has no end, what is left is the share of the tilt 0; so it is
+            everywhere where values do not scatter at all, which is not taken for a sign that there
+            is no noise: they may be rounded.
+        """
+        upper = np.append(self.precisions[1:], math.inf)
+        found = np.full((len(sizes), len(upper)), math.log(SHARES[0]))
+        if self.total == 0.0:
+            return found
+        for tilt, share in zip(TILTS[1:], SHARES[1:], strict=True):
+            h = tilt / dimension * sizes**2
+            halves = np.array([0.5 * volume(self.counts, one) for one in h.tolist()])
+            fallen = 0.5 * self.total * h[:, None] * upper
+            found = np.logaddexp(found, math.log(share) + halves[:, None] - fallen)
+        return found
+
+    def by_costs(self, sizes: Vector, heights: Vector, costs: Vector) -> float:
+        """The least evidence over sigma of exp(heights + costs / sigma^2) at scales (S,)."""
+        given = heights[None, :], costs[None, :], np.ones(1)
+        return float(self.least(sizes, len(self.counts), *given)[0])
+
+    def least(
+        self,
+        sizes: Vector,
+        dimension: int,
+        heights: Matrix,
+        rates: Matrix,
+        gaps: Vector,
+        starts: Matrix | None = None,
+    ) -> Vector:
+        """The least evidence over sigma where that of a known sigma is known.
+
+        At sigma it is the logarithm of the sum of exp(heights + rates (gaps / sigma + starts)^2)
+        over the scales.
+
+        Parameters
+        ----------
+        sizes, dimension
+            As of `logs`.
+        heights, rates, starts
+            Of all scales, for n pairs (n, S); no starts are 0.
+        gaps
+            (n,).
+
+        Returns
+        -------
+        ndarray
+            Bounds from below (n,); minus infinity where a gap is not above 0.
+        """
+        found = np.full(len(gaps), -math.inf)
+        roots, logs = np.sqrt(self.precisions), self.logs(sizes, dimension)
+        begun = np.zeros((1, 1)) if starts is None else starts
+        heights, rates, begun = (
+            np.broadcast_to(one, (len(gaps), len(sizes))) for one in (heights, rates, begun)
+        )
+        positive, size = np.flatnonzero(gaps > 0.0), max(1, AT_ONCE // logs.size)
+        for first in range(0, len(positive), size):
+            at = positive[first : first + size]
+            apart = gaps[at, None, None] * roots + begun[at][:, :, None]
+            with np.errstate(over="ignore"):
+                terms = heights[at][:, :, None] + rates[at][:, :, None] * apart**2 + logs
+            found[at] = np.min(np.logaddexp.reduce(terms, axis=1), axis=1)
+        return found
+
+
+class EveryNoise(Struct):
     """Tilts, cells, and what values say of the noise; the rest is work."""
 
     take: int  # address of `take_noise`, 0 where the noise is known or arms differ in it
@@ -51,7 +239,7 @@ class Spread(Struct):
 
 
 @kernel
-def take_noise(setting: Setting, families: Families, spread: Spread, state: State) -> bool:
+def take_noise(setting: Setting, families: Families, spread: EveryNoise, state: State) -> bool:
     """Let rules know the noise that values let one expect; whether anything can be proved by it."""
     spread.freedom, spread.scatter, spread.tilted = 0.0, 0.0, NOTHING
     level = 0.0
@@ -80,25 +268,19 @@ def _scale(sizes: Family, unit: float, family: Family) -> None:
         family.scales[n] = unit * sizes.scales[n]
 
 
+# What was enough: family, challenger and incumbent, gap, width and curvature. For two arms the gap,
+# with the tolerance. Along features how far it is beyond the bias, and g'V^-1 g and g'V^-2 g at a
+# noise of 1. For all arms the scale's index in place of the challenger, the square root of the cost
+# at a noise of 1 as the gap, and as the width the price, less the logarithm of the weight.
+Claim = tuple[int, int, int, float, float, float]
+
+
 @kernel
 def hold_for_every_noise(
-    spread: Spread,
-    counts: Vector,
-    family: int,
-    i: int,
-    j: int,
-    gap: float,
-    width: float,
-    curvature: float,
-    half_volumes: Vector,
-    level: float,
+    spread: EveryNoise, counts: Vector, claim: Claim, half_volumes: Vector, level: float
 ) -> bool:
-    """Whether evidence that is enough at the noise that was expected is so at every other one.
-
-    Of two arms the gap, with the tolerance. Along features how far it is beyond the bias, and
-    g'V^-1 g and g'V^-2 g at a noise of 1. Of all arms, at scale i, the square root of the cost at a
-    noise of 1, and as the width the price, less the logarithm of the weight.
-    """
+    """Whether evidence that is enough at the expected noise is enough at every other one."""
+    family, i, j, gap, width, curvature = claim
     if not gap > 0.0:
         return False
     if family == TWO_ARMS:
@@ -122,7 +304,7 @@ def hold_for_every_noise(
 
 
 @inner
-def _begin_with_two_arms(spread: Spread, counts: Vector, i: int, j: int) -> int:
+def _begin_with_two_arms(spread: EveryNoise, counts: Vector, i: int, j: int) -> int:
     family = spread.units.two_arms
     vi, vj = 1.0 / counts[i], 1.0 / counts[j]
     for n in range(family.scales.shape[0]):
@@ -138,7 +320,7 @@ def _begin_with_two_arms(spread: Spread, counts: Vector, i: int, j: int) -> int:
 
 @inner
 def _begin_with_features(
-    spread: Spread, width: float, curvature: float, half_volumes: Vector
+    spread: EveryNoise, width: float, curvature: float, half_volumes: Vector
 ) -> int:
     family = spread.units.linear
     for n in range(family.scales.shape[0]):
@@ -150,7 +332,7 @@ def _begin_with_features(
 
 
 @inner
-def _begin_with_all_arms(spread: Spread, scale: int, price: float) -> int:
+def _begin_with_all_arms(spread: EveryNoise, scale: int, price: float) -> int:
     family = spread.units.diagonal
     for n in range(family.scales.shape[0]):
         spread.heights[n] = -price if n == scale else -np.inf
@@ -159,7 +341,7 @@ def _begin_with_all_arms(spread: Spread, scale: int, price: float) -> int:
 
 
 @inner
-def _tilt(spread: Spread, counts: Vector, count: int, family: int) -> None:
+def _tilt(spread: EveryNoise, counts: Vector, count: int, family: int) -> None:
     """The tilts of all scales of a family."""
     sizes, dimension = spread.units.two_arms.scales, float(counts.shape[0])
     if family == LINEAR:
@@ -172,12 +354,12 @@ def _tilt(spread: Spread, counts: Vector, count: int, family: int) -> None:
             spread.falls[n, r] = 0.5 * h * spread.scatter
             spread.gains[n, r] = spread.shares[r]
             if h > 0.0:
-                spread.gains[n, r] += 0.5 * _volume(counts, h)
+                spread.gains[n, r] += 0.5 * volume(counts, h)
 
 
 @inner_loop
-def _volume(counts: Vector, h: float) -> float:
-    """The sum of ln(1 + h (n - 1) / n) over the values, the n-th of its arm each."""
+def volume(counts: Vector, h: float) -> float:
+    """L(h): the sum of ln(1 + h (n - 1) / n) over the values, the n-th of its arm each."""
     eta, total = h / (1.0 + h), 0.0
     one, each = math.log1p(h), math.lgamma(1.0 - eta)
     for k in range(counts.shape[0]):
@@ -188,7 +370,7 @@ def _volume(counts: Vector, h: float) -> float:
 
 
 @inner_loop
-def _is_enough(spread: Spread, count: int, cell: int, gap: float, level: float) -> bool:
+def _is_enough(spread: EveryNoise, count: int, cell: int, gap: float, level: float) -> bool:
     """Whether `count` scales together are enough for every noise of a cell.
 
     They grow with 1 / variance, tilts fall: those are taken at the lower end, these at the upper.

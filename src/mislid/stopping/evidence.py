@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from mislid._jit import Matrix, Struct, Vector, inner, inner_loop
 
 if TYPE_CHECKING:
-    from mislid.stopping.spread import Spread
+    from mislid.stopping.equal import Spread
 
 Pairs = NDArray[np.int64]
 Arms = NDArray[np.int64]

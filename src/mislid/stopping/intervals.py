@@ -16,8 +16,8 @@ import numpy as np
 from mislid._validation import Matrix, Vector
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
+from mislid.stopping.equal import Spread, spread_of
 from mislid.stopping.evidence import Family, families_of, linear_forms
-from mislid.stopping.spread import Spread, spread_of
 
 if TYPE_CHECKING:
     from mislid.question import Question

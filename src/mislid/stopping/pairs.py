@@ -20,6 +20,7 @@ from mislid.geometry.alternatives import Alternative, AlternativeSearch, pair_al
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.model import Model
+from mislid.stopping.equal import Spread
 from mislid.stopping.evidence import (
     Families,
     LinearForms,
@@ -28,7 +29,6 @@ from mislid.stopping.evidence import (
     diagonal_weights,
     linear_forms,
 )
-from mislid.stopping.spread import Spread
 
 # Where a proof ends is located to this, relatively; below this part of the means' size it is at 0.
 ACCURACY, NEGLIGIBLE = 1e-3, 1e-9

@@ -22,7 +22,7 @@ from mislid.stopping.all_arms import (
     leave_out_settled,
     price_of_the_rest,
 )
-from mislid.stopping.equal import PAUSE, Spread, call_hold, call_take
+from mislid.stopping.equal import PAUSE, EveryNoise, call_hold, call_take
 from mislid.stopping.evidence import Families, two_arm_evidence
 from mislid.stopping.linear_fit import (
     LinearFit,
@@ -75,7 +75,7 @@ class Proof(Struct):
     cost: float
     threshold: float
     two_arms_total: float  # ln of the weight of a pair's displacements
-    spread: Spread  # of a noise that arms share and that is not known
+    spread: EveryNoise  # of a noise that arms share and that is not known
 
 
 def begin_anew(rule: Proof) -> None:
@@ -148,20 +148,9 @@ def _is_proved(
     level = rule.families.level
     if setting.noise_model == EQUAL and evidence >= level:
         family, unit = TWO_ARMS if width < 0.0 else LINEAR, setting.variance[0]
-        width, curvature = width / unit, curvature / (unit * unit)
-        if not call_hold(
-            rule.spread.hold,
-            rule.spread,
-            state.counts,
-            family,
-            i,
-            j,
-            gap,
-            width,
-            curvature,
-            rule.fit.half_volumes,
-            level,
-        ):
+        claim = (family, i, j, gap, width / unit, curvature / (unit * unit))
+        spread, volumes = rule.spread, rule.fit.half_volumes
+        if not call_hold(spread.hold, spread, state.counts, claim, volumes, level):
             return False
         evidence = level
     return is_enough(rule, state, cost, evidence, i, j)
@@ -363,20 +352,10 @@ def _all_arms_hold(
     """Whether displacements of all arms are enough whatever the noise is, if it is not known."""
     if setting.noise_model != EQUAL:
         return True
-    level = rule.families.level
-    return call_hold(
-        rule.spread.hold,
-        rule.spread,
-        state.counts,
-        ALL_ARMS,
-        scale,
-        0,
-        math.sqrt(cost * setting.variance[0]),
-        threshold - level,
-        0.0,
-        rule.fit.half_volumes,
-        level,
-    )
+    spread, volumes, level = rule.spread, rule.fit.half_volumes, rule.families.level
+    root = math.sqrt(cost * setting.variance[0])
+    claim = (ALL_ARMS, scale, 0, root, threshold - level, 0.0)
+    return call_hold(spread.hold, spread, state.counts, claim, volumes, level)
 
 
 @kernel

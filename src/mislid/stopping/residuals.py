@@ -15,8 +15,8 @@ import numpy as np
 from mislid._validation import Vector
 from mislid.geometry.projection import Projection, project
 from mislid.model import Model
+from mislid.stopping.equal import Spread
 from mislid.stopping.evidence import Family, diagonal_weights, families_of
-from mislid.stopping.spread import Spread
 
 # How far the smallest misspecification that is not contradicted may be too small, relatively, and
 # what part of the means' size is nothing.

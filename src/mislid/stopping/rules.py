@@ -11,12 +11,18 @@ import numpy as np
 
 from mislid._formatting import shown
 from mislid.errors import ProblemError
-from mislid.geometry.search import search_space
-from mislid.stopping import spread as equal
+from mislid.geometry.coordinates import search_space
 from mislid.stopping.adaptive import Adaptive, judge_adaptive
 from mislid.stopping.all_arms import AllArms, Diagonal
 from mislid.stopping.bounded_noise import tilts_of
-from mislid.stopping.equal import Spread, hold_for_every_noise, take_noise
+from mislid.stopping.equal import (
+    SHARES,
+    TILTS,
+    EveryNoise,
+    cell_ends,
+    hold_for_every_noise,
+    take_noise,
+)
 from mislid.stopping.evidence import Families, families_of
 from mislid.stopping.noise import NOISE_MODELS
 from mislid.stopping.proof import Proof, judge_proof
@@ -216,7 +222,7 @@ def _proof(setting: Setting) -> CompiledStopping:
     plain = Proof.zeros(
         {"K": K, "d": d, "n": len(families.linear.scales)},
         families=families,
-        diagonal=Diagonal.zeros({"K": K}, search=search_space(setting.X, setting.m)),
+        diagonal=Diagonal.zeros({"K": K}, search=search_space(setting.X, setting.basis, setting.m)),
         all_arms=AllArms.zeros({"K": K}, left=np.inf),
         two_arms_total=families.two_arms.total,
         spread=_spread(setting, families),
@@ -233,18 +239,18 @@ def _proof(setting: Setting) -> CompiledStopping:
     return CompiledStopping(adaptive, judge_adaptive)
 
 
-def _spread(setting: Setting, families: Families) -> Spread:
+def _spread(setting: Setting, families: Families) -> EveryNoise:
     units = families.copy()
     if setting.noise_model != EQUAL:
-        return Spread.zeros({"S": 0, "R": 0, "J": 0}, units=units)
+        return EveryNoise.zeros({"S": 0, "R": 0, "J": 0}, units=units)
     every = (units.two_arms, units.linear, units.diagonal)
-    return Spread.zeros(
-        {"S": max(len(family.scales) for family in every), "R": len(equal.TILTS)},
+    return EveryNoise.zeros(
+        {"S": max(len(family.scales) for family in every), "R": len(TILTS)},
         take=take_noise.address,
         hold=hold_for_every_noise.address,
         units=units,
         dimension=setting.X.shape[1],
-        tilts=np.array(equal.TILTS),
-        shares=np.log(equal.SHARES),
-        ends=equal.cell_ends(),
+        tilts=np.array(TILTS),
+        shares=np.log(SHARES),
+        ends=cell_ends(),
     )

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from mislid._validation import Vector
 from mislid.stopping.dispersion import Dispersion
+from mislid.stopping.equal import spread_of
 from mislid.stopping.residuals import Residuals
-from mislid.stopping.spread import spread_of
 from mislid.study.candidates import Candidates
 from mislid.study.events import Contradicted
 from mislid.study.settings import KNOWN, Settings

@@ -8,9 +8,9 @@ from mislid._jit import Matrix, kernel
 from mislid.algorithms import MisLid
 from mislid.algorithms.game import Game, allocate, learn
 from mislid.algorithms.registry import compile_sampling
+from mislid.engine.engine import new_setting
 from mislid.question import Question
 from mislid.stopping.rules import Setup
-from mislid.stopping.state import new_setting
 from oracles.draws import AdaHedge
 
 

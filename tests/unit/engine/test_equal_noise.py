@@ -12,8 +12,8 @@ from mislid.engine import Engine
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.question import Question
+from mislid.stopping.equal import Spread
 from mislid.stopping.evidence import by_features, by_two_arms, families_of
-from mislid.stopping.spread import Spread
 
 X = np.vstack([np.eye(2), np.random.default_rng(0).uniform(-1, 1, size=(4, 2))])
 FREE = Question(mislid.Model(np.eye(6), math.inf), 2, noise="unknown-equal")

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from mislid import Model
-from mislid.geometry.coordinates import coordinates
-from mislid.geometry.newton import SOLVED, newton_space, solve
+from mislid.geometry.coordinates import coordinates, newton_space
+from mislid.geometry.newton import SOLVED, solve
 from mislid.geometry.problem import set_metric
 
 
-def _solved(X, eps, mu, w, i, j):
-    space = newton_space(X)
+def _solved(X, basis, eps, mu, w, i, j):
+    space = newton_space(X, basis)
     set_metric(w, space)
     space.mu[:] = mu
     space.eps, space.i, space.j, space.level = eps, i, j, float(np.max(np.abs(mu)))
@@ -28,13 +28,11 @@ def _solved(X, eps, mu, w, i, j):
 def test_costs_agree_without_unit_rows(K, d, eps):
     for seed in range(20):
         rng = np.random.default_rng([K, d, seed])
-        X = coordinates(Model(rng.normal(size=(K, d)), eps)).matrix
+        basis, X = coordinates(Model(rng.normal(size=(K, d)), eps))
         mu = X @ rng.normal(size=d) + 2.0 * eps * rng.uniform(-1.0, 1.0, size=K)
         w = rng.dirichlet(np.ones(K))
         turned = np.ascontiguousarray(X @ np.linalg.qr(rng.normal(size=(d, d)))[0])
-        assert newton_space(X).spanner.size == d
-        assert newton_space(turned).spanner.size == 0
         pair = int(np.argmin(mu)), int(np.argmax(mu))
-        assert _solved(X, eps, mu, w, *pair) == pytest.approx(
-            _solved(turned, eps, mu, w, *pair), rel=1e-8
+        assert _solved(X, basis, eps, mu, w, *pair) == pytest.approx(
+            _solved(turned, basis[:0], eps, mu, w, *pair), rel=1e-8
         )

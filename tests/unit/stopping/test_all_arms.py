@@ -8,7 +8,7 @@ import pytest
 from helpers.measured import Data, engine_of, random_data
 from mislid import Model, characteristic_time
 from mislid.engine import Engine
-from mislid.geometry.search import search_space
+from mislid.geometry.coordinates import search_space
 from mislid.paper.demo import demo_instance
 from mislid.question import Question
 from mislid.stopping.aims import lagging_arm
@@ -28,7 +28,9 @@ def rate_of(data: Data, walls: bool) -> float:
     gaps = np.where(best, at - at[~best].max(), at[best].min() - at) + data.tol
     weights = np.empty(data.model.K)
     assert begin(rules.setting, 4.0 / gaps**2, float(ROUNDS) if not walls else 6.0, weights)
-    return play(rules.setting, engine._state, walls, weights, search_space(rules.setting.X, data.m))
+    setting = rules.setting
+    space = search_space(setting.X, setting.basis, data.m)
+    return play(setting, engine._state, walls, weights, space)
 
 
 def exact_rate(data: Data, walls: bool) -> float:

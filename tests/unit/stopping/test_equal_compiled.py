@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from mislid import Model
+from mislid.engine.engine import begin_with, new_setting, new_state
 from mislid.question import Question
-from mislid.stopping.equal import hold_for_every_noise, take_noise
+from mislid.stopping.equal import Spread, hold_for_every_noise, take_noise
 from mislid.stopping.evidence import by_features, by_two_arms, families_of
-from mislid.stopping.rules import _families, _spread
-from mislid.stopping.spread import Spread
-from mislid.stopping.state import ALL_ARMS, LINEAR, TWO_ARMS, begin_with, new_setting, new_state
+from mislid.stopping.rules import _spread
+from mislid.stopping.state import ALL_ARMS, LINEAR, TWO_ARMS
 
 X = np.vstack([np.eye(2), np.random.default_rng(0).uniform(-1, 1, size=(4, 2))])
 QUESTION = Question(Model(X, misspecification=0.1), 2, noise="unknown-equal")
@@ -27,7 +27,7 @@ def prepared(rng: np.random.Generator):  # type: ignore[no-untyped-def]
     scatter = unit**2 * freedom * rng.uniform(0.5, 2.0, size=6)
     setting = new_setting(QUESTION, None, proven=True)
     given = families_of(6, 2, True, 0.05, np.ones(6))
-    spread, families, state = _spread(setting, given), _families(given), new_state(setting)
+    spread, families, state = _spread(setting, given), given.copy(), new_state(setting)
     begin_with(setting, state, counts, counts * rng.normal(size=6), scatter)
     assert take_noise(setting, families, spread, state)
     return setting, spread, state, Spread(counts, scatter), given, unit
@@ -43,7 +43,7 @@ def test_two_arms() -> None:
         expected = by_two_arms(given.two_arms, np.array([gap]), *arms, defined)[0]
         for level in (expected - 1e-7, expected + 1e-7, 3.0):
             known = i, j, gap, -1.0, 0.0, np.zeros(8), level
-            held = hold_for_every_noise(spread, state.counts, TWO_ARMS, *known)
+            held = hold_for_every_noise(spread, state.counts, (TWO_ARMS, *known[:-2]), *known[-2:])
             assert held == (expected >= level)
             holds.append(held)
     assert 0 < sum(holds[2::3]) < 40
@@ -77,7 +77,7 @@ def test_along_the_features() -> None:
             continue
         for level in (expected - 1e-6, expected + 1e-6):
             known = i, j, beyond, float(g @ along), float(along @ along), volumes, level
-            held = hold_for_every_noise(spread, state.counts, LINEAR, *known)
+            held = hold_for_every_noise(spread, state.counts, (LINEAR, *known[:-2]), *known[-2:])
             assert held == (expected >= level)
 
 
@@ -91,5 +91,5 @@ def test_all_arms() -> None:
         expected = defined.by_costs(sizes, np.array([-price]), np.array([cost]))
         for level in (expected - 1e-7, expected + 1e-7):
             known = n, 0, math.sqrt(cost), price, 0.0, np.zeros(8), level
-            held = hold_for_every_noise(spread, state.counts, ALL_ARMS, *known)
+            held = hold_for_every_noise(spread, state.counts, (ALL_ARMS, *known[:-2]), *known[-2:])
             assert held == (expected >= level)

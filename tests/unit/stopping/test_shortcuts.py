@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from helpers.measured import Data, engine_of, random_data, setting_of, state_of
+from mislid.engine.engine import new_state
 from mislid.stopping.rules import STOPPING_RULES, CompiledStopping, compile_stopping
-from mislid.stopping.state import Setting, State, new_state, observe_sum
+from mislid.stopping.state import Setting, State, observe_sum
 
 
 def judged(setting: Setting, rule: CompiledStopping, state: State) -> bool:

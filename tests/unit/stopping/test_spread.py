@@ -9,9 +9,9 @@ import pytest
 
 from mislid import Model
 from mislid._validation import Vector
+from mislid.stopping.equal import SHARES, TILTS, Spread, cell_ends, volume
 from mislid.stopping.evidence import by_two_arms, families_of
 from mislid.stopping.intervals import by_single_arms, by_the_features, mean_intervals
-from mislid.stopping.spread import SHARES, TILTS, Spread, cell_ends
 
 COUNTS = [1, 2, 5, 40, 700, 30_000]
 
@@ -27,7 +27,7 @@ def drawn(rng: np.random.Generator, K: int = 5, unit: float = 1.0) -> Spread:
 def test_volume_is_the_sum_over_values(h: float) -> None:
     counts = np.array([0.0, 1.0, 2.0, 17.0, 400.0])
     every = [math.log1p(h * (n - 1) / n) for count in counts for n in range(1, int(count) + 1)]
-    assert Spread(counts, counts).volume(h) == pytest.approx(math.fsum(every), rel=1e-10, abs=1e-12)
+    assert volume(counts, h) == pytest.approx(math.fsum(every), rel=1e-10, abs=1e-12)
 
 
 def test_cells_cover_everything() -> None:
@@ -42,7 +42,7 @@ def log_process(spread: Spread, size: float, dimension: int, precisions: Vector)
     """ln of the average of the tilts of one scale, at noises (n,)."""
     logs = [
         math.log(share)
-        + 0.5 * spread.volume(tilt / dimension * size**2)
+        + 0.5 * volume(spread.counts, tilt / dimension * size**2)
         - 0.5 * tilt / dimension * size**2 * spread.total * precisions
         for tilt, share in zip(TILTS, SHARES, strict=True)
     ]

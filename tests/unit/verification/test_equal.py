@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from mislid.stopping.equal import Spread
 from mislid.stopping.evidence import by_two_arms, families_of
-from mislid.stopping.spread import Spread
 from mislid.verification import families, variances
 from mislid.verification.intervals import exactly
 
