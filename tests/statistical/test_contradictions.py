@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 import mislid
-from mislid.stopping.dispersion import Dispersion, log_scatter
+from mislid.stopping.assumptions import Dispersion, log_scatter
 from statistical.trials import too_often
 
 LEVEL = 0.2

@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mislid import Model
+from mislid.stopping.assumptions import Residuals
 from mislid.stopping.evidence import (
     DIAGONAL_SHARE,
     Families,
@@ -24,7 +25,6 @@ from mislid.stopping.evidence import (
 )
 from mislid.stopping.intervals import ALONE, mean_intervals
 from mislid.stopping.pairs import AnswerEvidence, Standing
-from mislid.stopping.residuals import Residuals
 from statistical.trials import too_often
 
 Floats = NDArray[np.float64]

@@ -35,8 +35,7 @@ from mislid.geometry.two_arms import (
 from mislid.stopping.aims import SHORTLIST, Aims, aimed_arm, find_overdue, lagging_arm
 from mislid.stopping.linear_fit import LinearFit
 from mislid.stopping.rules import Setup
-from mislid.stopping.schedule import closest
-from mislid.stopping.state import ALL_ARMS, NOTHING, Setting, State
+from mislid.stopping.state import ALL_ARMS, NOTHING, Setting, State, closest
 
 # Shares of an allocation below this are never drawn; squared, they would underflow in the solver.
 NEGLIGIBLE = 1e-100

@@ -21,8 +21,7 @@ from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.order import first_largest
 from mislid.geometry.search import forget_means
 from mislid.stopping.rules import Setup
-from mislid.stopping.schedule import closest, estimate, record
-from mislid.stopping.state import Setting, State
+from mislid.stopping.state import Setting, State, closest, estimate, record
 
 # Steps of Frank-Wolfe for a plan.
 STEPS = 1000

@@ -37,7 +37,7 @@ from mislid.algorithms._ridge import (
     squared_distance,
     update_ridge,
 )
-from mislid.algorithms.lucb import Index, IndexRule, beta_of, unchosen
+from mislid.algorithms.lucb import Index, IndexRule, beta_of, is_answer, unchosen
 from mislid.algorithms.registry import CompiledSampling, register
 from mislid.geometry.order import mark_top, nth_largest
 from mislid.stopping.rules import Setup
@@ -90,11 +90,8 @@ def lingape_arm(setting: Setting, rule: LinGapEStruct, state: State, uniform: fl
 @kernel
 def lingape_test(setting: Setting, rule: LinGapEStruct, state: State) -> bool:
     """Whether the index settles the question: then `incumbents` are the best estimates."""
-    if not rule.index <= setting.tol:
-        return False
     update_ridge(setting, state, rule.ridge)
-    take_best(state, rule.ridge.means)
-    return True
+    return is_answer(setting, rule, state, rule.ridge.means)
 
 
 @register({"lingape": LinGapE()})

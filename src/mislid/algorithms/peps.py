@@ -15,8 +15,7 @@ from mislid.geometry.linalg import fill
 from mislid.geometry.newton import STALLED
 from mislid.geometry.search import aim_at_projection
 from mislid.stopping.rules import Setup
-from mislid.stopping.schedule import closest
-from mislid.stopping.state import Setting, State
+from mislid.stopping.state import Setting, State, closest
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from mislid.geometry.problem import NOBODY, set_problem
 from mislid.geometry.search import forget_means, set_start
 from mislid.geometry.two_arms import ACCURACY, is_wide, move_pair
 from mislid.stopping.rules import Setup
-from mislid.stopping.schedule import closest
-from mislid.stopping.state import Setting, State
+from mislid.stopping.state import Setting, State, closest
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from mislid.engine import Engine
 from mislid.errors import CertificateError, ProblemError
 from mislid.forecast.evidence import pair_evidence, proved_range
 from mislid.geometry.projection import project
-from mislid.stopping.dispersion import Dispersion
+from mislid.stopping.assumptions import Dispersion
 from mislid.stopping.noise import UNDECLARED
 from mislid.stopping.pairs import AnswerEvidence
 from mislid.study.assumption_tests import NOISE_LEVEL, Tallies, constant_words, is_constant

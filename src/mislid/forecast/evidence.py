@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector, as_number
 from mislid.errors import ProblemError
+from mislid.stopping.assumptions import Residuals
 from mislid.stopping.equal import spread_of
 from mislid.stopping.evidence import Families, Pairs, families_of
 from mislid.stopping.intervals import intervals_of
 from mislid.stopping.noise import by_own_values, scatter_after, scatter_over_time
 from mislid.stopping.pairs import AnswerEvidence, Standing
-from mislid.stopping.residuals import Residuals
 from mislid.study.results import Label, PlainRecord
 from mislid.study.settings import EQUAL, GUARANTEED, KNOWN
 

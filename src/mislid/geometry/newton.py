@@ -19,7 +19,17 @@ from __future__ import annotations
 import numpy as np
 
 from mislid._jit import Vector, inner, kernel
-from mislid.geometry.descent import evaluate, gap_to_close, line_search, slope_ahead, unstructured
+from mislid.geometry.descent import (
+    FREE,
+    UPPER_LOWER,
+    evaluate,
+    gap_to_close,
+    is_pinned,
+    line_search,
+    released,
+    slope_ahead,
+    unstructured,
+)
 from mislid.geometry.linalg import cholesky_solve, copy, dot, fill, times
 from mislid.geometry.problem import NewtonSpace, cost_scales, dual_bound
 from mislid.geometry.steps import (
@@ -29,7 +39,6 @@ from mislid.geometry.steps import (
     newton_step,
     refine_multipliers,
 )
-from mislid.geometry.walls import FREE, UPPER_LOWER, is_pinned, released
 
 SOLVED, STALLED, INFEASIBLE = 0, 1, 2
 

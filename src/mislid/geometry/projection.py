@@ -119,7 +119,8 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     inside = bool(np.all((np.abs(given - linear) <= eps) | (w == 0.0)))
     if inside:
         means = np.where(w > 0.0, given, linear)
-        return _projection(model, given, w, means, fitted, 0.0, 0.0, np.zeros(model.K))
+        deviation = _deviation(model, means, fitted)
+        return Projection(model, given, w, means, fitted, deviation, 0.0, 0.0, np.zeros(model.K))
     return _solved(model, given, w, linear)
 
 
@@ -151,16 +152,9 @@ def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projectio
     nearest = _nearest(space, theta, cost)
     below = _below(space, nearest)
     cost = 0.5 * float(np.sum(w * below**2))
-    return _projection(
-        model,
-        given,
-        w,
-        given - below,
-        at.theta(model, linear[at.basis] + nearest),
-        cost,
-        min(bound, cost),
-        multipliers,
-    )
+    means, theta = given - below, at.theta(model, linear[at.basis] + nearest)
+    deviation = _deviation(model, means, theta)
+    return Projection(model, given, w, means, theta, deviation, cost, min(bound, cost), multipliers)
 
 
 def _below(space: NewtonSpace, theta: Vector) -> Vector:
@@ -190,20 +184,11 @@ def _nearest(space: NewtonSpace, found: Vector, cost: float) -> Vector:
     return nearest if 0.5 * float(np.sum(space.w * below**2)) <= cost * (1.0 + RTOL) else found
 
 
-def _projection(
-    model: Model,
-    given: Vector,
-    w: Vector,
-    means: Vector,
-    theta: Vector,
-    cost: float,
-    bound: float,
-    multipliers: Vector,
-) -> Projection:
-    deviation = means - model.features @ theta
-    if math.isfinite(model.misspecification):
-        deviation = np.clip(deviation, -model.misspecification, model.misspecification)
-    return Projection(model, given, w, means, theta, deviation, cost, bound, multipliers)
+def _deviation(model: Model, means: Vector, theta: Vector) -> Vector:
+    """What is not linear in the means (K,), clipped to the tube."""
+    eps = model.misspecification
+    deviation: Vector = means - model.features @ theta
+    return np.clip(deviation, -eps, eps) if math.isfinite(eps) else deviation
 
 
 def least_squares(model: Model, means: Vector, weights: Vector) -> Vector:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 
 from mislid._jit import Matrix, Vector, inner, inner_loop, kernel, kernel_loop
+from mislid.geometry.descent import is_pinned
 from mislid.geometry.linalg import (
     add_gram,
     cholesky,
@@ -36,7 +37,6 @@ from mislid.geometry.linalg import (
 )
 from mislid.geometry.order import heapify, pop
 from mislid.geometry.problem import NewtonSpace
-from mislid.geometry.walls import is_pinned
 
 # Up to this share of d, the arms beyond the spanner that touch make the cheaper system.
 FEW = 0.6

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._formatting import as_frame
 from mislid._validation import Matrix, Vector, as_means, as_noise, as_number, as_top_m
 from mislid.errors import CertificateError
 from mislid.geometry.alternatives import PairSolver
@@ -40,9 +39,6 @@ from mislid.geometry.equilibrium import (
 )
 from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model, as_model, refuse_other_labels
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 # Both sides of the game are recomputed after it ends; the rest of rtol is kept for that.
 SHARE = 0.9
@@ -118,11 +114,8 @@ class CharacteristicTime:
 
     >>> model = Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)
     >>> time = characteristic_time(model, [0.4, 0.5, 0.8], 1, noise=[0.4, 0.4, 0.8])
-    >>> time.to_frame()[["mean", "noise", "allocation", "in_answer"]].round(2)
-       mean  noise  allocation  in_answer
-    0   0.4    0.4        0.25      False
-    1   0.5    0.4        0.25      False
-    2   0.8    0.8        0.50       True
+    >>> time.allocation.round(2).tolist()
+    [0.25, 0.25, 0.5]
 
     What any method needs for error rates of 5% and of one in a million:
 
@@ -180,26 +173,6 @@ class CharacteristicTime:
         delta = as_number(delta, "delta", low=0, high=0.5, low_open=True)
         divergence = (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
         return self.value * divergence if divergence > 0.0 else 0.0
-
-    def to_frame(self) -> DataFrame:
-        """The optimal allocation.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for every arm: label, mean, noise, its share of the samples in `allocation`, and
-            whether it is one of the m best (in_answer).
-        """
-        best = set(top_arms(self.means, self.m).tolist())
-        return as_frame(
-            {
-                "label": list(self.model.names or range(self.model.K)),
-                "mean": self.means,
-                "noise": self.noise,
-                "allocation": self.allocation,
-                "in_answer": [arm in best for arm in range(self.model.K)],
-            }
-        )
 
     def check(self) -> Check:
         """Verify both sides with plain NumPy, from the stored alternatives and multipliers.

@@ -11,7 +11,7 @@ import numpy as np
 from mislid._jit import inner, kernel
 from mislid.geometry.linalg import copy
 from mislid.geometry.two_arms import list_challengers, pair_cost
-from mislid.stopping.aims import patience_with
+from mislid.stopping.aims import most_overdue
 from mislid.stopping.bounded_noise import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
 from mislid.stopping.proof import (
     TWO_ARMS_PRICE,
@@ -21,8 +21,7 @@ from mislid.stopping.proof import (
     look_by_features,
     show_pair,
 )
-from mislid.stopping.schedule import record
-from mislid.stopping.state import BOUNDED, TWO_ARMS, UNKNOWN, Setting, State, is_settled
+from mislid.stopping.state import BOUNDED, TWO_ARMS, UNKNOWN, Setting, State, is_settled, record
 from mislid.stopping.unknown_noise import (
     Shifts,
     at_tie_of_shifted,
@@ -139,10 +138,7 @@ def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool
                     continue
             rule.open += 1
             overdue = cost + rule.overdue[i] + rule.overdue[j]
-            overdue += patience_with(setting, state.weights, i, j)
-            if overdue < least:
-                least = overdue
-                state.lagging_challenger, state.lagging_incumbent = i, j
+            least = most_overdue(setting, state, state.weights, overdue, i, j, least)
 
 
 @inner

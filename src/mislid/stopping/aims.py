@@ -46,6 +46,18 @@ def patience_with(setting: Setting, weights: Vector, i: int, j: int) -> float:
     return 0.0 if can_j and weights[j] < ENOUGH * weights[i] else NO_HURRY
 
 
+@inner
+def most_overdue(
+    setting: Setting, state: State, weights: Vector, overdue: float, i: int, j: int, least: float
+) -> float:
+    """Make a pair the lagging one if it is more overdue than `least`; the smaller of the two."""
+    overdue += patience_with(setting, weights, i, j)
+    if not overdue < least:
+        return least
+    state.lagging_challenger, state.lagging_incumbent = i, j
+    return overdue
+
+
 @kernel
 def find_overdue(setting: Setting, state: State) -> None:
     """Make the pair that is most overdue the lagging one.
@@ -63,10 +75,8 @@ def find_overdue(setting: Setting, state: State) -> None:
         for b in range(m):
             j = incumbents[b]
             cost = pair_cost(state.means, state.weights, i, j, setting.tol)
-            overdue = cost + logs[i] + logs[j] + patience_with(setting, state.weights, i, j)
-            if overdue < least:
-                least = overdue
-                state.lagging_challenger, state.lagging_incumbent = i, j
+            overdue = cost + logs[i] + logs[j]
+            least = most_overdue(setting, state, state.weights, overdue, i, j, least)
 
 
 @inner

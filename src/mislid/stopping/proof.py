@@ -14,7 +14,7 @@ import numpy as np
 from mislid._jit import PerArm, Struct, inner, kernel
 from mislid.geometry.linalg import copy
 from mislid.geometry.two_arms import leave_nothing_out, list_challengers, pair_cost
-from mislid.stopping.aims import patience_with
+from mislid.stopping.aims import most_overdue
 from mislid.stopping.all_arms import (
     AllArms,
     Diagonal,
@@ -36,7 +36,6 @@ from mislid.stopping.linear_fit import (
     may_settle,
     set_volumes,
 )
-from mislid.stopping.schedule import count_test, estimate, is_of_the_answer, record
 from mislid.stopping.state import (
     ALL_ARMS,
     EQUAL,
@@ -45,8 +44,12 @@ from mislid.stopping.state import (
     TWO_ARMS,
     Setting,
     State,
+    count_test,
+    estimate,
     give_rows,
+    is_of_the_answer,
     is_settled,
+    record,
     settle,
 )
 
@@ -182,10 +185,8 @@ def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool
                     if _is_proved(setting, rule, state, cost, found, i, j, gap, -1.0, 0.0):
                         continue
             rule.open += 1
-            overdue = cost + rule.overdue[i] + rule.overdue[j] + patience_with(setting, w, i, j)
-            if overdue < least:
-                least = overdue
-                state.lagging_challenger, state.lagging_incumbent = i, j
+            overdue = cost + rule.overdue[i] + rule.overdue[j]
+            least = most_overdue(setting, state, w, overdue, i, j, least)
 
 
 @inner

@@ -27,7 +27,9 @@ from mislid.geometry.linalg import gram, is_above
 from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.search import forget_means
 from mislid.geometry.two_arms import leave_nothing_out
-from mislid.stopping.schedule import (
+from mislid.stopping.state import (
+    Setting,
+    State,
     closest,
     cost_of_doubt,
     count_test,
@@ -36,7 +38,6 @@ from mislid.stopping.schedule import (
     keep_doubt,
     record,
 )
-from mislid.stopping.state import Setting, State
 
 PROJECTED_TESTS = ("heuristic", "paper", "paper-printed")
 HEURISTIC, PAPER, PAPER_PRINTED = range(3)

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Vector
-from mislid.stopping.dispersion import Dispersion
+from mislid.stopping.assumptions import Dispersion, Residuals
 from mislid.stopping.equal import spread_of
-from mislid.stopping.residuals import Residuals
 from mislid.study.candidates import Candidates
 from mislid.study.events import Contradicted
 from mislid.study.settings import KNOWN, Settings

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from mislid.stopping.dispersion import Dispersion, log_scatter
+from mislid.stopping.assumptions import Dispersion, log_scatter
 
 
 @pytest.mark.parametrize(("n", "square"), [(0, 0.0), (1, 0.5), (5, 30.0), (40, 20.0), (40, 90.0)])

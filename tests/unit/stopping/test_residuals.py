@@ -7,7 +7,7 @@ import pytest
 
 from helpers.measured import random_data
 from mislid import Model, project
-from mislid.stopping.residuals import Residuals
+from mislid.stopping.assumptions import Residuals
 
 LEVEL = 0.02
 

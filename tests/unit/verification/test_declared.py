@@ -10,7 +10,7 @@ import mislid
 from helpers.certificates import CASES
 from helpers.tampering import changed, sealed
 from mislid.geometry.projection import project
-from mislid.stopping.dispersion import Dispersion
+from mislid.stopping.assumptions import Dispersion
 from mislid.verification import checks
 from mislid.verification.geometry import Duality, model_of
 from mislid.verification.intervals import exactly
