@@ -3,23 +3,21 @@
 Pair problem (i, j): minimise 1/2 sum_k w_k (lambda_k - mu_k)^2 over theta (d,), lambda (K,) with
 |lambda_k - phi_k'theta| <= misspecification for every arm and lambda_i >= lambda_j + tolerance.
 
-Two general QP solvers on the (theta, lambda) variables give points; `interior_point` turns every
-point into proven bounds, and gives a point of its own where theirs leave a gap. Inputs are floats
-taken as exact.
+quadprog on the (theta, lambda) variables gives points; `interior_point` turns every point into
+proven bounds, and solves the problem where these leave a gap. Inputs are floats taken as exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from decimal import localcontext
 from typing import Any, NamedTuple
 
-import clarabel
 import numpy as np
 import quadprog
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import linalg
 
 from .arithmetic import DECIMAL, DIGITS, floats
 from .interior_point import Bracketing, Reduced, bracket, reduce, solve
@@ -71,20 +69,20 @@ class PairProblem(NamedTuple):
         return self.challenger, self.incumbent
 
 
-def pair_cost_exact(*problem: Any, rtol: float = 1e-13) -> Bracket:
-    """The judge: a bracket of relative width rtol by `interior_point` alone."""
-    return _bracket_of(problem, lambda reduced: solve(reduced, rtol))
-
-
-def pair_cost(*problem: Any, rtol: float = 1e-12) -> Bracket:
-    """A bracket from quadprog's and Clarabel's points, and the judge's where they leave a gap.
+def pair_cost_exact(*fields: Any, rtol: float = 1e-13) -> Bracket:
+    """The judge: a bracket of relative width rtol by `interior_point` alone.
 
     >>> import numpy as np
-    >>> answer = pair_cost(np.eye(2), 0.0, np.array([1.0, 0.0]), np.ones(2), 1, 0)
+    >>> answer = pair_cost_exact(np.eye(2), 0.0, np.array([1.0, 0.0]), np.ones(2), 1, 0)
     >>> answer.lower == answer.upper == 0.25
     True
     """
-    return _bracket_of(problem, lambda reduced: _judged(reduced, rtol))
+    problem = PairProblem(*fields)
+    with localcontext(prec=DIGITS):
+        found = _without_solver(problem)
+        if isinstance(found, Reduced):
+            found = _expanded(found, solve(found, rtol), len(problem.means))
+    return found
 
 
 def closest_brute(
@@ -131,16 +129,6 @@ def project_brute(
         return _expanded(problem, solve(problem, rtol), len(means))
 
 
-def _bracket_of(fields: tuple[Any, ...], judge: Callable[[Reduced], Bracketing]) -> Bracket:
-    """A formula's answer, or what the judge says of the problem to solve."""
-    problem = PairProblem(*fields)
-    with localcontext(prec=DIGITS):
-        found = _without_solver(problem)
-        if isinstance(found, Reduced):
-            found = _expanded(found, judge(found), len(problem.means))
-    return found
-
-
 def _without_solver(problem: PairProblem) -> Bracket | Reduced:
     """The answer where it is a formula (no structure, no model), else the problem to solve."""
     features, misspecification, means, weights, i, j, tolerance = problem
@@ -166,29 +154,15 @@ def _unstructured(
     return Bracket(cost, cost, np.where(weights > 0, floats(model), np.nan))
 
 
-def _judged(problem: Reduced, rtol: float) -> Bracketing:
-    found = _proven(problem, (_quadprog_point, _clarabel_point))
-    if found is None:
-        return solve(problem, rtol)
-    if found.upper - found.lower > found.upper * DECIMAL.number(rtol) + problem.negligible:
-        found = found.narrowed(solve(problem, rtol))
-    return found
-
-
-def _proven(problem: Reduced, solvers: Iterable[Callable[[Reduced], Point]]) -> Bracketing | None:
-    """What the points of the QP solvers prove together; None when all of them gave up."""
-    found = None
+def _quadprog_bracket(problem: Reduced) -> Bracketing:
+    """What quadprog's point proves, or the judge's where it has none."""
     if problem.eps == 0:
-        return found
-    factor = problem.factor()
-    for solver in solvers:
-        try:
-            point = solver(problem)
-        except ArithmeticError:
-            continue
-        proven = bracket(problem, point, factor)
-        found = proven if found is None else found.narrowed(proven)
-    return found
+        return solve(problem)
+    try:
+        point = _quadprog_point(problem)
+    except ArithmeticError:
+        return solve(problem)
+    return bracket(problem, point, problem.factor())
 
 
 def _expanded(problem: Reduced, found: Bracketing, size: int) -> Bracket:
@@ -217,9 +191,7 @@ class _Shared:
         problem = self._problem(pair)
         if isinstance(problem, Bracket):
             return problem
-        size = len(self._weights)
-        found = _proven(problem, (_quadprog_point,))
-        return _expanded(problem, solve(problem) if found is None else found, size)
+        return _expanded(problem, _quadprog_bracket(problem), len(self._weights))
 
     def judged_bracket(self, pair: tuple[int, int], rtol: float) -> Bracket:
         problem = self._problem(pair)
@@ -303,22 +275,3 @@ def _quadprog_point(problem: Reduced, ridge: float = 1e-5, rounds: int = 8) -> P
         if np.max(np.abs(x - before)) <= 1e-14:
             break
     return qp.point(x, multipliers)
-
-
-def _clarabel_point(problem: Reduced) -> Point:
-    qp = _whitened(problem)
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_iter = 200
-    for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas"):
-        setattr(settings, name, 1e-14)
-    solver = clarabel.DefaultSolver(
-        sparse.diags(qp.hessian, format="csc"),
-        -qp.linear,
-        sparse.csc_matrix(qp.inequalities),
-        qp.bounds,
-        [clarabel.NonnegativeConeT(len(qp.bounds))],
-        settings,
-    )
-    solution = solver.solve()
-    return qp.point(np.array(solution.x), np.array(solution.z))

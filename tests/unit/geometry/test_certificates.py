@@ -212,6 +212,8 @@ class TestImpossiblePairs:
 
     def test_the_proof_is_in_the_multipliers(self) -> None:
         found = self.answer(1.5)
+        assert found.cost == found.bound == INF
+        assert np.isnan(found.means).all()
         assert found.check()
         forgotten = replace(found, multipliers=np.zeros(3))
         assert "the multipliers do not prove that no model reverses" in str(forgotten.check())
