@@ -12,12 +12,7 @@ from mislid.geometry.tube import smallest_misspecification
 
 from .arithmetic import DIGITS
 from .interior_point import bracket, reduce
-from .pair_qp import (
-    Bracket,
-    closest_brute,
-    pair_cost_exact,
-    project_brute,
-)
+from .pair_qp import Bracket, closest_brute, pair_cost_exact, project_brute
 
 SEEDS = range(40)
 

@@ -26,12 +26,7 @@ from mislid.geometry.linalg import fill
 from mislid.geometry.newton import STALLED
 from mislid.geometry.problem import NOBODY
 from mislid.geometry.search import SearchSpace, aim_at_projection, forget_means
-from mislid.geometry.two_arms import (
-    Closest,
-    is_wide,
-    leave_nothing_out,
-    list_challengers,
-)
+from mislid.geometry.two_arms import Closest, is_wide, leave_nothing_out, list_challengers
 from mislid.stopping.aims import SHORTLIST, Aims, aimed_arm, find_overdue, lagging_arm
 from mislid.stopping.linear_fit import LinearFit
 from mislid.stopping.rules import Setup

@@ -33,13 +33,7 @@ from mislid.geometry.search import (
     list_pairs,
     set_start,
 )
-from mislid.geometry.two_arms import (
-    ACCURACY,
-    is_wide,
-    list_challengers,
-    move_pair,
-    pair_cost,
-)
+from mislid.geometry.two_arms import ACCURACY, is_wide, list_challengers, move_pair, pair_cost
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 

@@ -36,13 +36,7 @@ from mislid.question import Question, as_scatter, refuse_values
 from mislid.stopping.noise import NOISE_MODELS, UNDECLARED
 from mislid.stopping.proof import Proof, begin_anew
 from mislid.stopping.rules import Setup, StoppingRule, as_stopping_rule, compile_stopping
-from mislid.stopping.state import (
-    Setting,
-    Settled,
-    State,
-    forget_pairs,
-    observe_sum,
-)
+from mislid.stopping.state import Setting, Settled, State, forget_pairs, observe_sum
 
 if TYPE_CHECKING:
     from mislid.algorithms import Algorithm

@@ -26,10 +26,7 @@ from mislid.stopping.equal import (
 from mislid.stopping.evidence import Families, families_of
 from mislid.stopping.noise import NOISE_MODELS
 from mislid.stopping.proof import Proof, judge_proof
-from mislid.stopping.published import (
-    judge_projected,
-    new_projected_test,
-)
+from mislid.stopping.published import judge_projected, new_projected_test
 from mislid.stopping.state import EQUAL, KNOWN, UNKNOWN, Setting
 from mislid.stopping.unknown_noise import shifts
 

@@ -10,16 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mislid._jit import (
-    ArmOrder,
-    IndexTable,
-    Indices,
-    Matrix,
-    PerArm,
-    Struct,
-    Vector,
-    inner,
-)
+from mislid._jit import ArmOrder, IndexTable, Indices, Matrix, PerArm, Struct, Vector, inner
 from mislid.geometry.linalg import copy
 from mislid.geometry.newton import STALLED
 from mislid.geometry.order import list_top

@@ -6,12 +6,7 @@ from pathlib import Path
 import pytest
 from numpy.random import Generator
 
-from helpers.rival_runs import (
-    assert_decides_like,
-    assert_mean,
-    published,
-    sample_sizes,
-)
+from helpers.rival_runs import assert_decides_like, assert_mean, published, sample_sizes
 from mislid.algorithms import LUCB
 from oracles.rivals import lucb
 

@@ -5,13 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mislid.algorithms import (
-    PEPS,
-    RAGE,
-    Algorithm,
-    BestResponse,
-    MisLid,
-)
+from mislid.algorithms import PEPS, RAGE, Algorithm, BestResponse, MisLid
 from mislid.errors import ProblemError
 
 

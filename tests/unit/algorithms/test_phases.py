@@ -10,12 +10,7 @@ from mislid.algorithms import RAGE, XYAdaptive, XYStatic
 from mislid.algorithms.phases import Phased
 from mislid.engine import Engine
 from mislid.question import Question
-from oracles.phases import (
-    PlainPhases,
-    PlainRAGE,
-    PlainXYAdaptive,
-    PlainXYStatic,
-)
+from oracles.phases import PlainPhases, PlainRAGE, PlainXYAdaptive, PlainXYStatic
 
 PLAIN: dict[type, type[PlainPhases]] = {
     RAGE: PlainRAGE,

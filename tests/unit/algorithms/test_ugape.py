@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from helpers.rival_runs import (
-    assert_decides_like,
-    new_run,
-)
+from helpers.rival_runs import assert_decides_like, new_run
 from mislid.algorithms import UGapE
 from oracles.rivals import ugape
 

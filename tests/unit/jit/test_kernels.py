@@ -10,12 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from helpers.scripts import run_script
-from mislid._jit import (
-    Struct,
-    inner,
-    kernel,
-    linked,
-)
+from mislid._jit import Struct, inner, kernel, linked
 
 
 class Counter(Struct):

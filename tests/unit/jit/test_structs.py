@@ -10,16 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mislid._jit import (
-    IndexTable,
-    Indices,
-    Matrix,
-    PerArm,
-    PerFeature,
-    Struct,
-    Vector,
-    kernel,
-)
+from mislid._jit import IndexTable, Indices, Matrix, PerArm, PerFeature, Struct, Vector, kernel
 
 LARGE = 2**64 - 3
 

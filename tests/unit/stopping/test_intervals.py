@@ -12,12 +12,7 @@ from helpers.measured import random_data
 from mislid import Model
 from mislid.geometry.coordinates import coordinates
 from mislid.stopping.evidence import Family, families_of
-from mislid.stopping.intervals import (
-    ALONE,
-    by_single_arms,
-    by_the_features,
-    mean_intervals,
-)
+from mislid.stopping.intervals import ALONE, by_single_arms, by_the_features, mean_intervals
 
 Floats = NDArray[np.float64]
 LEVEL = 3.0

@@ -14,11 +14,7 @@ from oracles.paper_thresholds import (
     paper_threshold,
     paper_unstructured_threshold,
 )
-from oracles.stopping import (
-    closest_cost,
-    estimated,
-    explored,
-)
+from oracles.stopping import closest_cost, estimated, explored
 
 
 def verdict(data: Data, name: str) -> Verdict:

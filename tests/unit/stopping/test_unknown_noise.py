@@ -7,12 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from mislid.stopping.unknown_noise import (
-    Sample,
-    by_shifts,
-    log_of_shifts,
-    shifts,
-)
+from mislid.stopping.unknown_noise import Sample, by_shifts, log_of_shifts, shifts
 from oracles import noise as oracle
 
 SHIFTS = shifts()
