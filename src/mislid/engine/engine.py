@@ -34,7 +34,7 @@ from mislid.geometry.spanner import spanner
 from mislid.model import Model
 from mislid.question import Question, as_scatter, refuse_values
 from mislid.stopping.noise import NOISE_MODELS, UNDECLARED
-from mislid.stopping.proof import Proof, begin_anew
+from mislid.stopping.proof import Proof, forget_tests
 from mislid.stopping.rules import Setup, StoppingRule, as_stopping_rule, compile_stopping
 from mislid.stopping.state import Setting, Settled, State, forget_pairs, observe_sum
 
@@ -577,7 +577,7 @@ class Engine:
         begin_with(rules.setting, state, *self._as_data(counts, sums, scatter))
         forget_pairs(state.settled)
         if isinstance(rules.stopping, Proof):
-            begin_anew(rules.stopping)
+            forget_tests(rules.stopping)
         self._verdict = Verdict(False)
         if known is not None:
             rules.sampler.fill(known.sampler)

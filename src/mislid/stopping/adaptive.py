@@ -1,7 +1,7 @@
-"""The proven stopping rule where the noise is not known: `proof` with other evidence by two arms.
+"""The proven stopping rule for noise that is not declared: `proof` with other evidence by two arms.
 
-Sampling follows estimates of the variances that are honest about few values: arms with few are the
-weak ones of a pair, since their variance may be anything.
+Sampling follows estimates of the variances. With few values an estimate is raised, because little
+is known of the variance then: arms with few values limit the evidence of their pairs.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class Adaptive(Proof):
 
     tilts: Tilts
     shifts: Shifts
-    # The setting with estimated variances; features prove by what the range says of the noise.
+    # The setting with estimated variances; along features, bounds on the noise from the range.
     guess: Setting
 
 
 @inner
 def _estimate_variances(setting: Setting, rule: Adaptive, state: State) -> None:
-    """Variances and weights of measurements by what is known of the noise so far."""
+    """Set variances and weights by the present knowledge of the noise."""
     variance, K = rule.guess.variance, state.counts.shape[0]
     unknown = setting.noise_model == UNKNOWN
     few = FEW_GAUSSIAN if unknown else FEW_BOUNDED
@@ -81,7 +81,7 @@ def _shifted_arm(state: State, k: int) -> tuple[int, float, float, float]:
 
 @inner
 def _ceiling(setting: Setting, rule: Adaptive, state: State, i: int, j: int) -> float:
-    """At least a pair's evidence by its two arms, quickly; 0 where one was never measured."""
+    """A quick upper bound on a pair's evidence by its two arms; 0 if one was never measured."""
     if state.counts[i] == 0.0 or state.counts[j] == 0.0:
         return 0.0
     if setting.noise_model == UNKNOWN:
@@ -94,7 +94,7 @@ def _ceiling(setting: Setting, rule: Adaptive, state: State, i: int, j: int) -> 
 def _evidence(
     setting: Setting, rule: Adaptive, state: State, i: int, j: int, level: float
 ) -> float:
-    """A pair's evidence by its two arms; below `level`, something less than that."""
+    """A pair's evidence by its two arms; if it is below `level`, any number below."""
     total = rule.two_arms_total
     if setting.noise_model == UNKNOWN:
         one, other = _shifted_arm(state, i), _shifted_arm(state, j)
@@ -106,7 +106,7 @@ def _evidence(
 
 @inner
 def _about_evidence(setting: Setting, rule: Adaptive, state: State, i: int, j: int) -> float:
-    """About a pair's evidence by its two arms, quickly."""
+    """A quick estimate of a pair's evidence by its two arms."""
     if setting.noise_model == UNKNOWN:
         one, other = _shifted_arm(state, i), _shifted_arm(state, j)
         return rule.two_arms_total + at_tie_of_shifted(rule.shifts, one, other, setting.tol)
@@ -117,7 +117,7 @@ def _about_evidence(setting: Setting, rule: Adaptive, state: State, i: int, j: i
 
 @inner
 def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool) -> None:
-    """Settle pairs by their own two arms; the lagging one is the most overdue of the others."""
+    """Settle pairs by their own two arms; of the pairs that stay open, find the most overdue."""
     incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
     level = rule.families.level
     list_challengers(state.counts.shape[0], incumbents, challengers)
@@ -143,7 +143,7 @@ def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool
 
 @inner
 def _show_pair(setting: Setting, rule: Adaptive, state: State) -> None:
-    """Record what the lagging pair has by its two arms; where another is to be shown, that."""
+    """Record the evidence of the lagging pair by its two arms, or what `show_pair` records."""
     if rule.open == 0 or state.aim != TWO_ARMS:
         show_pair(setting, rule, state)
         return
@@ -157,7 +157,7 @@ def _show_pair(setting: Setting, rule: Adaptive, state: State) -> None:
 
 @kernel
 def judge_adaptive(setting: Setting, rule: Adaptive, state: State, testing: bool) -> bool:
-    """Estimate, aim at what is likely to end first; if `testing`, say whether all is settled."""
+    """Estimate the means and set the aim; if `testing`, say whether all pairs are settled."""
     _estimate_variances(setting, rule, state)
     if not begin_round(setting, rule, state, testing):
         return False
@@ -169,7 +169,7 @@ def judge_adaptive(setting: Setting, rule: Adaptive, state: State, testing: bool
     elif rule.open > 0:
         before = rule.open
         look_by_features(rule.guess, rule, state, testing)
-        if 0 < rule.open < before:  # the pair that lags may not be open any more
+        if 0 < rule.open < before:  # the lagging pair may have been settled
             _look_at_pairs(setting, rule, state, False)
     if testing:
         _show_pair(setting, rule, state)

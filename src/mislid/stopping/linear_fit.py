@@ -1,8 +1,8 @@
-"""Displacements along the features: least squares, and how far the tube can bend it.
+"""Displacements along the features: least squares, and its largest bias in the tube.
 
-For the difference g = x_j - x_i of a pair's features, V = X' W X and P = V^-1 X' W, evidence comes
-from g'theta + tol - eps |e_i - e_j + P'g|_1: the fitted gap less the largest bias that deviations
-within the tube give it.
+For the difference g = x_j - x_i of a pair's features, V = X' W X and P = V^-1 X' W, the evidence
+depends on g'theta + tol - eps |e_i - e_j + P'g|_1: the fitted gap less the largest bias that
+deviations within the tube can cause.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from mislid.geometry.search import SearchSpace
 from mislid.stopping.evidence import Family, linear_evidence
 from mislid.stopping.state import Setting
 
-# Below this share of the largest pivot the measured arms are taken not to span.
+# If a pivot is below this share of the largest one, the measured arms count as not spanning.
 SINGULAR = 1e-11
 
 
 class LinearFit(Struct):
-    """theta = V^-1 X' W y, from the linear part of the projection on."""
+    """theta = V^-1 X' W y, less the linear part of the projection."""
 
     gram: Square  # V, lower triangle
     factor: Square  # of V
@@ -66,7 +66,7 @@ def fit_linear(
 ) -> bool:
     """Fit the means (K,) at the weights (K,); whether the measured arms span.
 
-    Distances from the projection's linear part, not the level of the means, carry the digits.
+    Means are measured from the projection's linear part, so that their level costs no digits.
     """
     X, d = setting.X, setting.X.shape[1]
     spanner, rest = space.newton.spanner, space.newton.rest
@@ -163,7 +163,7 @@ def _weighed(setting: Setting, weights: Vector, i: int, j: int, along: Vector, k
 def tube_bias(
     setting: Setting, weights: Vector, i: int, j: int, along: Vector, fit: LinearFit
 ) -> float:
-    """|e_i - e_j + P'g|_1 for `along` = V^-1 g; the pair's arms count also where never measured."""
+    """|e_i - e_j + P'g|_1 for `along` = V^-1 g, with both arms of the pair, measured or not."""
     total = (1.0 if weights[i] == 0.0 else 0.0) + (1.0 if weights[j] == 0.0 else 0.0)
     for n in range(fit.size):
         total += abs(_weighed(setting, weights, i, j, along, fit.measured[n]))
@@ -215,8 +215,8 @@ def bend_to_tie(
 ) -> None:
     """Fill `out` (K,) with a model in which i beats j by the tolerance, after `aim_along`.
 
-    Deviations bias the fit as far as the tube lets them, or as far as it takes; the linear part
-    does the rest.
+    Deviations bias the fit by as much as is needed, or as the tube allows. The linear part moves by
+    the remaining gap.
     """
     X, d, theta, along = setting.X, setting.X.shape[1], fit.difference, fit.along
     bias = setting.eps * tube_bias(setting, weights, i, j, along, fit)
@@ -267,7 +267,7 @@ def may_settle(
 
 @inner
 def _volume_at(family: Family, n: int, growth: float, fit: LinearFit) -> float:
-    """1/2 ln det(I + s^2 f V) of the n-th scale, with ln f = 2 `growth`, between known ones."""
+    """1/2 ln det(I + s^2 f V) of the n-th scale, ln f = 2 `growth`, by interpolation."""
     scales, volumes = family.scales, fit.half_volumes
     place = n + growth / math.log(scales[1] / scales[0])
     at = min(int(place), scales.shape[0] - 2)
@@ -278,7 +278,7 @@ def _volume_at(family: Family, n: int, growth: float, fit: LinearFit) -> float:
 def growth_needed(
     family: Family, level: float, beyond: float, width: float, curvature: float, fit: LinearFit
 ) -> float:
-    """By what factor weights must grow for enough evidence, the design and the fit as they are."""
+    """The factor by which all weights must grow for enough evidence, if the fit does not change."""
     if beyond <= 0.0:
         return np.inf
     low, high = 0.0, 12.0

@@ -1,8 +1,9 @@
 """The proven stopping rule: every pair settled, at some time, by evidence centred at the null.
 
-A measurement changes the evidence that few pairs have by their two arms: that is looked at in every
-round. By the features it changes that of all: the pair with least evidence is looked at in every
-round, and all open pairs when it is settled or the samples have grown by RENEWAL.
+A measurement changes the evidence by two arms of few pairs; these are examined in every round. It
+changes the evidence by the features of all pairs. Of these only the pair with the least evidence is
+examined in every round, and all open pairs once that pair is settled or the samples have grown by
+the factor RENEWAL.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ from mislid.stopping.state import (
     settle,
 )
 
-# Rules that have to learn the gaps take about so many times what one that knows them does.
+# A rule that has to learn the gaps takes about this many times the samples of one that knows them.
 PRACTICE = 1.4
-# About what the cost of a pair exceeds its evidence by when its two arms settle it.
+# The cost of a pair exceeds its evidence by about this when its two arms settle it.
 TWO_ARMS_PRICE = 3.5
-# All open pairs are looked at again when the samples have grown by this factor.
+# All open pairs are examined again when the samples have grown by this factor.
 RENEWAL = 1.01
 
 
@@ -72,17 +73,17 @@ class Proof(Struct):
     fit: LinearFit
     diagonal: Diagonal
     all_arms: AllArms
-    scanned: int  # samples when all open pairs were looked at last
+    scanned: int  # samples at the last scan of all open pairs
     open: int  # pairs that are not settled
     # Of the pair with least evidence by the features.
     cost: float
     threshold: float
     two_arms_total: float  # ln of the weight of a pair's displacements
-    spread: EveryNoise  # of a noise that arms share and that is not known
+    spread: EveryNoise  # for one unknown noise of all arms
 
 
-def begin_anew(rule: Proof) -> None:
-    """Forget when anything was looked at: the data are others. `forget_pairs` does the rest."""
+def forget_tests(rule: Proof) -> None:
+    """Forget past tests, when other data replace the present ones; see also `forget_pairs`."""
     rule.tested[:] = 0.0
     rule.scanned, rule.diagonal.next, rule.spread.next = 0, 0.0, 0.0
     rule.all_arms.left, rule.all_arms.next = np.inf, 0.0
@@ -90,16 +91,16 @@ def begin_anew(rule: Proof) -> None:
 
 @inner
 def _price_of_two_arms(rule: Proof) -> float:
-    """About the cost at which two arms settle their pair."""
+    """An estimate of the cost at which two arms settle their pair."""
     return rule.families.level - rule.two_arms_total + TWO_ARMS_PRICE
 
 
 @inner
 def _left_by_two_arms(setting: Setting, rule: Proof, state: State) -> float:
-    """About how many measurements are left until every pair is settled by its own two arms.
+    """An estimate of the measurements until every pair is settled by its own two arms.
 
-    Arms of equal weight w at a gap have the cost gap^2 w / 4, and an arm is settled last with the
-    nearest one of the other side. Leaves the weight of one nat in `rule.wanted`.
+    Two arms of equal weight w have the cost gap^2 w / 4. The last pair of an arm is that with the
+    nearest arm of the other side. Fills `rule.wanted` with the weights at which the cost is 1.
     """
     at, incumbents = state.projected, state.incumbents
     lowest, highest = np.inf, -np.inf
@@ -122,8 +123,8 @@ def _left_by_two_arms(setting: Setting, rule: Proof, state: State) -> float:
 
 @inner
 def is_enough(rule: Proof, state: State, cost: float, evidence: float, i: int, j: int) -> bool:
-    """Whether a pair's evidence is enough; then it is settled and, for now, the one to show."""
-    if not evidence >= rule.families.level:  # nor if it is no number
+    """Settle and record a pair if its evidence is enough; whether it is."""
+    if not evidence >= rule.families.level:  # NaN is not enough
         return False
     settle(state.settled, i, j, state.samples)
     price = cost - evidence if evidence < np.inf else 0.0
@@ -144,9 +145,9 @@ def _is_proved(
     width: float,
     curvature: float,
 ) -> bool:
-    """`is_enough`; where arms share a noise that is not known, whatever that is.
+    """As `is_enough`; with one unknown noise of all arms, at every possible noise.
 
-    Along the features if there is a width, by two arms otherwise.
+    The evidence is that along the features, or by two arms if the width is negative.
     """
     level = rule.families.level
     if setting.noise_model == EQUAL and evidence >= level:
@@ -161,10 +162,7 @@ def _is_proved(
 
 @kernel
 def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
-    """Settle pairs by their own two arms; the lagging one is the most overdue of the others.
-
-    As in `find_overdue`, among pairs that are open.
-    """
+    """Settle pairs by their own two arms; of the pairs that stay open, find the most overdue."""
     incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
     families, w, means = rule.families, rule.weights, state.means
     list_challengers(w.shape[0], incumbents, challengers)
@@ -191,7 +189,7 @@ def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool
 
 @inner
 def take_counts(setting: Setting, rule: Proof, state: State) -> None:
-    """Weights, which no phantom measurements enter, and logarithms of counts."""
+    """Set the weights, without phantom measurements, and the logarithms of counts."""
     for k in range(rule.weights.shape[0]):
         weight = state.counts[k] / setting.variance[k]
         if weight != rule.weights[k] or weight == 0.0:
@@ -201,7 +199,7 @@ def take_counts(setting: Setting, rule: Proof, state: State) -> None:
 
 @kernel
 def begin_round(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
-    """Estimate, and get ready to look at pairs; whether there is anything to look at."""
+    """Estimate the means and prepare a test; whether there is an estimate."""
     if not estimate(setting, state):
         state.aim = NOTHING
         return False
@@ -214,7 +212,7 @@ def begin_round(setting: Setting, rule: Proof, state: State, testing: bool) -> b
 
 @inner
 def _record_two_arms(setting: Setting, rule: Proof, state: State) -> None:
-    """What the lagging pair has by its two arms."""
+    """Record the evidence of the lagging pair by its two arms."""
     i, j, w = state.lagging_challenger, state.lagging_incumbent, rule.weights
     cost = pair_cost(state.means, w, i, j, setting.tol)
     if w[i] > 0.0 and w[j] > 0.0:
@@ -227,7 +225,7 @@ def _record_two_arms(setting: Setting, rule: Proof, state: State) -> None:
 
 @kernel
 def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
-    """Settle open pairs by the features; the rest's pair with least evidence goes to the state."""
+    """Settle pairs by the features; of the pairs that stay open, find that with least evidence."""
     fit, families, centre, w = rule.fit, rule.families, state.test.linear, rule.weights
     incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
     lift_all(setting, fit)
@@ -240,7 +238,7 @@ def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> N
                 continue
             width, curvature, at_i, at_j = difference_of(setting, fit, i, j)
             beyond = (fit.values[j] - fit.values[i]) + (centre[j] - centre[i]) + setting.tol
-            if setting.eps > 0.0:  # no more than this: two arms' part of the bias
+            if setting.eps > 0.0:  # a part of the bias: that of the two arms
                 beyond -= setting.eps * (abs(1.0 + w[i] * at_i) + abs(w[j] * at_j - 1.0))
             if testing and may_settle(
                 families.linear, families.level, beyond, width, curvature, fit
@@ -264,7 +262,7 @@ def _is_open(rule: Proof, state: State, i: int, j: int) -> bool:
 
 @inner
 def _settle_the_rest(setting: Setting, rule: Proof, state: State) -> None:
-    """All open pairs are settled."""
+    """Settle all open pairs."""
     for a in range(rule.weights.shape[0] - setting.m):
         for b in range(setting.m):
             i, j = state.test.challengers[a], state.incumbents[b]
@@ -275,7 +273,7 @@ def _settle_the_rest(setting: Setting, rule: Proof, state: State) -> None:
 
 @inner
 def _is_still_near(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
-    """Whether the last look at all open pairs will do, and its pair is not settled yet."""
+    """Whether the last scan is recent, and its pair is open and lacks evidence."""
     i, j = state.linear_challenger, state.linear_incumbent
     if not testing or state.samples > RENEWAL * rule.scanned or not _is_open(rule, state, i, j):
         return False
@@ -295,7 +293,7 @@ def _is_still_near(setting: Setting, rule: Proof, state: State, testing: bool) -
 
 @inner
 def _left_by_other_arms(setting: Setting, rule: Proof, state: State) -> float:
-    """About how many measurements are left without the fit; aims at two arms or at all."""
+    """An estimate of the measurements left without the fit; sets the aim to all arms if best."""
     left = _left_by_two_arms(setting, rule, state)
     if setting.eps == 0.0 or not setting.responds:  # no walls, or a rule that takes no aim
         return left
@@ -318,9 +316,9 @@ def _left_by_other_arms(setting: Setting, rule: Proof, state: State) -> float:
 
 @kernel
 def _look_along(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
-    """Settle pairs by the features, and aim at what is likely to end first.
+    """Settle pairs by the features, and aim at the family that is likely to end first.
 
-    Whether the measured arms span.
+    Returns whether the measured arms span.
     """
     fit, families, w = rule.fit, rule.families, rule.weights
     state.aim = TWO_ARMS
@@ -350,7 +348,7 @@ def _look_along(setting: Setting, rule: Proof, state: State, testing: bool) -> b
 def _all_arms_hold(
     setting: Setting, rule: Proof, state: State, cost: float, threshold: float, scale: int
 ) -> bool:
-    """Whether displacements of all arms are enough whatever the noise is, if it is not known."""
+    """Whether displacements of all arms are enough at every possible noise."""
     if setting.noise_model != EQUAL:
         return True
     spread, volumes, level = rule.spread, rule.fit.half_volumes, rule.families.level
@@ -361,7 +359,7 @@ def _all_arms_hold(
 
 @kernel
 def look_by_features(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
-    """Settle pairs with the help of the features, where that is due."""
+    """Settle pairs by the features and by displacements of all arms, if a scan is due."""
     if _is_still_near(setting, rule, state, testing):
         return
     spans = _look_along(setting, rule, state, testing)
@@ -385,7 +383,7 @@ def look_by_features(setting: Setting, rule: Proof, state: State, testing: bool)
 
 @inner
 def show_pair(setting: Setting, rule: Proof, state: State) -> None:
-    """Record the pair that sampling aims at; where none is open, the one that was settled last."""
+    """Record the pair that sampling aims at; if none is open, the pair that was settled last."""
     if rule.open > 0:
         if state.aim == LINEAR:
             i, j = state.linear_challenger, state.linear_incumbent
@@ -400,13 +398,13 @@ def show_pair(setting: Setting, rule: Proof, state: State) -> None:
             if times[state.test.challengers[a]] > last:
                 i, j = state.test.challengers[a], state.incumbents[b]
                 last = times[i]
-    if last < state.samples:  # it had enough then; by now that may be more or less
+    if last < state.samples:  # its evidence was enough then, and may have changed since
         record(state, rule.families.level, rule.families.level, i, j)
 
 
 @inner
 def _take_noise(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
-    """Estimate a noise that is not known, now and then; whether to look at all pairs by it."""
+    """Estimate an unknown noise, if that is due; whether to examine all pairs with it."""
     spread = rule.spread
     if spread.next > 0.0 and (not testing or state.samples < spread.next):
         return False
@@ -420,7 +418,7 @@ def _take_noise(setting: Setting, rule: Proof, state: State, testing: bool) -> b
 
 @kernel
 def judge_proof(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
-    """Estimate, aim at what is likely to end first; if `testing`, say whether all is settled."""
+    """Estimate the means and set the aim; if `testing`, say whether all pairs are settled."""
     looking = testing
     if setting.noise_model == EQUAL:
         looking = _take_noise(setting, rule, state, testing)
@@ -436,7 +434,7 @@ def judge_proof(setting: Setting, rule: Proof, state: State, testing: bool) -> b
     elif rule.open > 0:
         before = rule.open
         look_by_features(setting, rule, state, testing)
-        if 0 < rule.open < before:  # the pair that lags may not be open any more
+        if 0 < rule.open < before:  # the lagging pair may have been settled
             _look_at_two_arms(setting, rule, state, False)
     if state.aim == ALL_ARMS:
         leave_out_settled(setting, state, state.test)

@@ -1,4 +1,4 @@
-"""Stopping rules: when an answer may be given, what stands behind it, and what is compiled."""
+"""Stopping rules by name, and their compilation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NO_GUARANTEE = "no guarantee"
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """What a person should know about a rule.
+    """A stopping rule: its name, its description and its guarantee.
 
     Attributes
     ----------
@@ -98,12 +98,12 @@ STOPPING_RULES = _by_name(
 )
 """The stopping rules of studies and simulations, by their names."""
 
-# How studies call rules that are written in Python: this, then module and class.
+# In a study, the name of a rule written in Python is this prefix, its module and its class.
 PYTHON = "python:"
 
 
 def stopping_rule_called(name: str) -> StoppingRule:
-    """What is known of a rule that a study names.
+    """The stopping rule of this name; an unknown name is that of a rule written in Python.
 
     Examples
     --------
@@ -120,8 +120,8 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     ----------
     stopping
         A name in `STOPPING_RULES`, or an object.
-        Its attribute `guaranteed` says whether its error rate is proven to be at most delta;
-        without it nothing is claimed.
+        Its attribute `guaranteed` says whether its error rate is proven to be at most delta.
+        Without that attribute nothing is claimed.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
 
 
 class Setup(NamedTuple):
-    """What rules are compiled for.
+    """The problem that a rule is compiled for.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class Setup(NamedTuple):
     question
         The question.
     truth
-        The instance itself, for sampling rules that know it; None outside of simulations.
+        The instance, for sampling rules that use the true means; None outside of simulations.
     """
 
     setting: Setting
@@ -183,7 +183,8 @@ class CompiledStopping(NamedTuple):
     struct
         Its options and its memory.
     judge
-        Kernel (setting, struct, state, testing) -> bool that estimates and tests.
+        Kernel (setting, struct, state, testing) -> bool. It estimates the means and, if `testing`,
+        says whether the measurements are enough to answer.
     """
 
     struct: Struct
@@ -230,7 +231,8 @@ def _proof(setting: Setting) -> CompiledStopping:
         **plain.fields(),
         tilts=tilts_of(NOISE_MODELS[setting.noise_model]),
         shifts=shifts(K),
-        # Of unknown noise all rules know what is estimated; else those of others know the range.
+        # With unknown noise all rules read the estimated variances. With bounded values the
+        # families along the features read variances that follow from the range.
         guess=setting if unknown else setting.replace(variance=setting.variance.copy()),
     )
     return CompiledStopping(adaptive, judge_adaptive)
