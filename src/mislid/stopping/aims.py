@@ -1,4 +1,4 @@
-"""Which arm a proof by two arms or along the features asks for next."""
+"""The next arm for a proof by two arms or along the features."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from mislid.geometry.two_arms import list_challengers, pair_cost
 from mislid.stopping.linear_fit import LinearFit, aim_along, fit_linear, tube_bias
 from mislid.stopping.state import LINEAR, Setting, State
 
-# Arms whose effect on the bias is looked at, besides the pair's own.
+# Number of arms whose effect on the bias is computed, besides those of the pair.
 SHORTLIST = 6
-# Weights of a lagging pair's arms are compared times price^PRICED: 3/2 of the power they get.
+# Weights of a lagging pair are multiplied by price^PRICED before they are compared.
 PRICED = 0.4
-# Nats, more than any pair that can be measured has.
+# In nats, more than the cost of any pair that can be measured.
 NO_HURRY = 1e12
-# Beside an arm that cannot be measured any more, one that has so many times its weight will do.
+# An arm needs no more than this many times the weight of one that cannot be measured any more.
 ENOUGH = 10.0
 
 
 class Aims(Struct):
-    """Workspace: a fit of its own, and the direction in which a pair is told apart."""
+    """Workspace: a fit, and the effect of one more measurement on a pair."""
 
     fit: LinearFit
     weights: PerArm
@@ -35,7 +35,7 @@ class Aims(Struct):
 
 @inner
 def patience_with(setting: Setting, weights: Vector, i: int, j: int) -> float:
-    """How long a pair can wait: very long, if no measurement that can be made helps it much."""
+    """How long a pair can wait: NO_HURRY if no possible measurement helps it much, else 0."""
     if not setting.priced:
         return 0.0
     can_i, can_j = setting.price[i] < np.inf, setting.price[j] < np.inf
@@ -60,10 +60,10 @@ def most_overdue(
 
 @kernel
 def find_overdue(setting: Setting, state: State) -> None:
-    """Make the pair that is most overdue the lagging one.
+    """Make the most overdue pair the lagging one.
 
-    That is the one with the least cost plus logarithms of its counts (Jourdan et al., 2022). The
-    cost alone would return for ever to two arms that are level, while an unlucky one waits.
+    It has the least cost plus logarithms of its counts (Jourdan et al., 2022). By the cost alone,
+    two arms that are level would be chosen for ever, and an unlucky arm never.
     """
     incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
     list_challengers(state.counts.shape[0], incumbents, challengers)
@@ -81,12 +81,12 @@ def find_overdue(setting: Setting, state: State) -> None:
 
 @inner
 def lagging_arm(setting: Setting, state: State, uniform: float) -> int:
-    """One arm of the pair that lags behind, at random (You et al., 2023).
+    """One arm of the lagging pair, at random (You et al., 2023).
 
-    In the long run an arm of many pairs is served best if each is chosen by the share of the pair's
-    cost that it limits, w_j : w_i. Squares keep the two weights nearer to each other, where the
-    evidence is nearer to the cost. With prices they cost least as the power 0.27 of 1 / price:
-    the evidence, other than the cost, loses by uneven weights.
+    Probabilities w_j : w_i, the shares of the pair's cost that the arms limit, would be optimal in
+    the long run. Squares keep the two weights closer to each other, where the evidence is closer to
+    the cost. With prices, measurements cost least if weights go with the power 0.27 of 1 / price,
+    because uneven weights reduce the evidence.
     """
     i, j = state.lagging_challenger, state.lagging_incumbent
     wi, wj = state.weights[i], state.weights[j]
@@ -102,7 +102,7 @@ def lagging_arm(setting: Setting, state: State, uniform: float) -> int:
 
 @inner_loop
 def _set_drops(setting: Setting, aims: Aims) -> None:
-    """How much one more measurement of each arm takes off g' V^-1 g; at most, without leverage."""
+    """Upper bounds on how much one measurement of each arm reduces g' V^-1 g, per price."""
     X, d, along = setting.X, setting.X.shape[1], aims.fit.along
     for k in range(X.shape[0]):
         s = 0.0
@@ -113,7 +113,7 @@ def _set_drops(setting: Setting, aims: Aims) -> None:
 
 @inner
 def _shortlist(setting: Setting, aims: Aims, i: int, j: int) -> int:
-    """The arms with the largest drops, and the pair's own; how many."""
+    """List the arms with the largest drops and those of the pair; returns how many."""
     X, d, size = setting.X, setting.X.shape[1], 0
     listed = aims.listed
     # Without deviations there is no bias, and the largest drop is best.
@@ -166,7 +166,7 @@ def _worth(setting: Setting, aims: Aims, i: int, j: int, gap: float, width: floa
 
 @kernel
 def _along_features(setting: Setting, aims: Aims, state: State) -> int:
-    """The arm whose measurement tells the pair apart best along the features, bias included."""
+    """The arm whose measurement helps the pair most along the features, bias included."""
     X, fit = setting.X, aims.fit
     i, j = state.linear_challenger, state.linear_incumbent
     for k in range(X.shape[0]):

@@ -1,7 +1,7 @@
-"""What is known in the course of an identification, and how a measurement changes it.
+"""The state of an identification: measurements, estimates and the last stopping test.
 
-One state serves the simulator's compiled loop and a person who measures by hand. Weights are counts
-over squared noise, so that everything downstream is free of units.
+The simulator's compiled loop and studies use the same state. Weights are counts over squared noise,
+so that costs have no unit.
 """
 
 from __future__ import annotations
@@ -17,73 +17,73 @@ from mislid.geometry.order import list_top
 from mislid.geometry.search import SearchSpace, project_means, search_pairs
 from mislid.geometry.two_arms import ACCURACY, Closest, closest_unstructured, is_wide
 
-# What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
+# The aim of sampling: the family of evidence that is likely to complete the proof first.
 NOTHING, TWO_ARMS, LINEAR, ALL_ARMS = range(4)
-# What is known of the noise, as in `mislid.stopping.noise.NOISE_MODELS`.
+# Noise models, in the order of `mislid.stopping.noise.NOISE_MODELS`.
 KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL = range(5)
 # After the samples have grown by this factor, the closest alternative is searched for again.
 RENEWAL = 1.02
 
 
 class Setting(Struct):
-    """What an identification is told and never changes; of unknown noise, what was estimated."""
+    """The question as kernels read it. Only the variances of unknown noise ever change."""
 
     X: Matrix  # (K, d) features in spanner coordinates
     basis: Indices  # (d,) the spanner's arms, X[basis] is the identity
     eps: float  # misspecification, may be infinite
-    variance: Vector  # (K,) squared noise; where it is unknown, estimates of the last judgement
+    variance: Vector  # (K,) squared noise; estimates of the last test where it is unknown
     noise_model: int  # KNOWN, UNKNOWN, BOUNDED, BERNOULLI or EQUAL
-    low: float  # of bounded values, the least one
-    width: float  # and how far the largest one is from it
+    low: float  # the lower end of the range of bounded values
+    width: float  # of this range
     m: int
     tol: float  # tolerance
     delta: float
     largest_norm: float  # of the features as they were given (the paper's L)
     mean_bound: float  # bound on the means' absolute values (the paper's M), may be infinite
-    phantom: float  # measurements of value 0 that every arm is pretended to have had
+    phantom: float  # measurements of value 0 added to every arm, as in the published runs
     widening: float  # of the tube, for alternatives to the projected means
     responds: bool  # whether the sampling rule uses the alternative of a stopping test
-    structured: bool  # whether features have a weight in a proof
-    price: Vector  # (K,) of a measurement; infinite where none can be made
+    structured: bool  # whether evidence along the features has a share in the proof
+    price: Vector  # (K,) of a measurement; infinite for arms that cannot be measured
     priced: bool  # whether prices differ
 
 
 class Settled(Struct):
-    """times[rows[j], i] is the number of samples when j was proved better than i; 0 before.
+    """Settled pairs: times[rows[j], i] is the number of samples when j was proved better than i.
 
-    Pairs that were settled once stay so, also while other arms are the incumbents. There is a row
-    for every arm that was an incumbent of late. Rows are few, so that nothing grows like K^2; the
-    one used longest ago is given up first. To forget that a pair was settled costs measurements and
-    never the proof.
+    It is 0 for open pairs. A settled pair stays settled while other arms are the incumbents. Recent
+    incumbents have a row each. There are few rows, so that memory does not grow like K^2; a new
+    incumbent takes the row that was used longest ago. Losing a row costs measurements, and never
+    the proof.
     """
 
-    rows: ArmOrder  # of an arm, -1 where it has none
-    owners: Indices  # (R,) the arm of a row, -1 for nobody
-    used: Indices  # (R,) when the owner was an incumbent last
+    rows: ArmOrder  # the row of an arm, -1 for none
+    owners: Indices  # (R,) the arm of a row, -1 for none
+    used: Indices  # (R,) samples when the owner was an incumbent last
     times: Annotated[IndexTable, ("R", "K")]
 
 
 class State(Struct):
-    """What has been measured and estimated; the rules update it in place."""
+    """Measurements and estimates; the rules update them in place."""
 
     samples: int
-    waiting: int  # of them, pretended ones of trials that are open
+    waiting: int  # how many of them are pretended values of open trials
     counts: PerArm
     sums: PerArm
-    lost: PerArm  # what rounding took from the sums
+    lost: PerArm  # rounding errors of the sums
     scatter: PerArm  # see `add_scatter`; 0 where the noise is known
     weights: PerArm  # counts / variance
     means: PerArm  # empirical, 0 before the first measurement
     projected: PerArm  # the nearest model; an arm without measurements at its linear value
     incumbents: Annotated[Indices, ("m",)]  # the m best of the projected means, increasing
-    # How often something was done, or the samples when it was done last.
-    tests: int
-    last_test: int
-    judged: int
-    searched: int  # the closest alternative was searched for
-    answered: int  # and left where the sampling rule finds it
-    rounds: int  # the sampling rule answered an alternative
-    queued: int  # pulls of the present round that are left
+    tests: int  # stopping tests so far
+    # Samples at the last
+    last_test: int  # stopping test,
+    judged: int  # estimate,
+    searched: int  # search for the closest alternative,
+    answered: int  # and search whose alternative the sampling rule may use.
+    rounds: int  # alternatives that the sampling rule has answered
+    queued: int  # remaining pulls of the present round
     stalls: int  # searches that certified nothing
     # The last stopping test.
     statistic: float
@@ -95,13 +95,13 @@ class State(Struct):
     doubt_challenger: int
     doubt_incumbent: int
     aim: int  # NOTHING, TWO_ARMS, LINEAR or ALL_ARMS
-    # The pair that has least evidence by its two arms alone, and by the features.
+    # The most overdue open pair by its two arms, and that with the least evidence by the features.
     lagging_challenger: int
     lagging_incumbent: int
     linear_challenger: int
     linear_incumbent: int
-    test: SearchSpace  # of the projection, the stopping rule and best responses: these weights
-    play: SearchSpace  # of the game: weights are an allocation / variance
+    test: SearchSpace  # at the weights above: projections, stopping tests, best responses
+    play: SearchSpace  # at the weights of an allocation
     settled: Settled  # by the stopping rule
     work: PerArm
     heap: ArmOrder
@@ -109,7 +109,7 @@ class State(Struct):
 
 @inner
 def observe(setting: Setting, state: State, arm: int, reward: float) -> None:
-    """Take in one measurement."""
+    """Add one measurement."""
     observe_sum(setting, state, arm, 1, reward, 0.0)
 
 
@@ -117,7 +117,7 @@ def observe(setting: Setting, state: State, arm: int, reward: float) -> None:
 def observe_sum(
     setting: Setting, state: State, arm: int, times: int, total: float, scatter: float
 ) -> None:
-    """Take in several measurements of one arm: their sum, and squared distances from their mean."""
+    """Add measurements of one arm: their sum, and squared distances from their mean."""
     if setting.noise_model != KNOWN and setting.noise_model != BERNOULLI:
         add_scatter(setting, state, arm, times, total, scatter)
     state.samples += times
@@ -129,7 +129,7 @@ def observe_sum(
 
 @inner
 def add_up(state: State, arm: int, total: float) -> None:
-    """Add to a sum, and what rounding takes from it to what was lost: exactly (Knuth)."""
+    """Add to a sum, and its rounding error to `lost` (Knuth's exact sum of two numbers)."""
     before = state.sums[arm]
     after = before + total
     back = after - before
@@ -143,8 +143,9 @@ def add_scatter(
 ) -> None:
     """Add squared distances, before the values themselves.
 
-    Of unknown noise, from the mean of all values. Of bounded values, in units of their range, from
-    guesses of the mean that are made before; several at once have one guess.
+    With unknown noise, distances are from the mean of all values. With bounded values, they are in
+    units of the range and from a guess of the mean made before the value; values that come together
+    share a guess.
     """
     n, mean = state.counts[arm], total / times
     if setting.noise_model != BOUNDED:
@@ -158,7 +159,7 @@ def add_scatter(
 
 @inner
 def give_rows(settled: Settled, incumbents: Indices, samples: int) -> None:
-    """See to it that every incumbent has a row."""
+    """Give every incumbent a row."""
     for b in range(incumbents.shape[0]):
         j = incumbents[b]
         if settled.rows[j] >= 0:
@@ -232,7 +233,7 @@ def estimate(setting: Setting, state: State) -> bool:
 
 @inner
 def count_test(state: State) -> None:
-    """Remember that there was a test."""
+    """Count a stopping test."""
     state.tests += 1
     state.last_test = state.samples
 
@@ -249,7 +250,7 @@ def closest(setting: Setting, state: State, weights: Vector, space: SearchSpace)
 
 @inner
 def record(state: State, statistic: float, threshold: float, i: int, j: int) -> None:
-    """What a test found, for people and for rules that look at it."""
+    """Record the result of a test."""
     state.statistic, state.threshold = statistic, threshold
     state.challenger, state.incumbent = i, j
 
@@ -266,7 +267,7 @@ def keep_doubt(state: State, given: Vector, i: int, j: int) -> None:
 
 @inner
 def is_of_the_answer(state: State, i: int, j: int) -> bool:
-    """Whether j is an incumbent by now and i is none; no pair at all has i = -1."""
+    """Whether j is an incumbent and i is not; i = -1 stands for no pair."""
     inside = False
     for b in range(state.incumbents.shape[0]):
         if state.incumbents[b] == i:
@@ -289,7 +290,7 @@ def is_doubt_valid(state: State) -> bool:
 
 @inner
 def cost_of_doubt(state: State, given: Vector) -> float:
-    """What the alternative found last costs now."""
+    """The present cost of the alternative found last."""
     cost = 0.0
     for k in range(given.shape[0]):
         cost += 0.5 * state.weights[k] * (given[k] - state.doubt[k]) ** 2

@@ -10,7 +10,7 @@ import pytest
 from mislid import Model
 from mislid._validation import Vector
 from mislid.stopping.equal import SHARES, TILTS, Spread, cell_ends, volume
-from mislid.stopping.evidence import by_two_arms, families_of
+from mislid.stopping.evidence import Family, by_two_arms, families_of
 from mislid.stopping.intervals import by_single_arms, by_the_features, mean_intervals
 
 COUNTS = [1, 2, 5, 40, 700, 30_000]
@@ -63,7 +63,7 @@ def test_evidence_of_two_arms_is_that_of_the_least_favourable_noise() -> None:
         precisions = np.geomspace(1e-4, 20.0, 400) / spread.variance
         total, root = np.full(400, -math.inf), np.sqrt(precisions)
         for size, log in zip(family.scales, family.logs, strict=True):
-            one = type(family)(np.array([size]), np.array([log]))
+            one = Family(scales=np.array([size]), logs=np.array([log]))
             known = by_two_arms(one, root * gap, np.full(400, ni), np.full(400, nj))
             total = np.logaddexp(total, known + log_process(spread, size, K, precisions))
         least = float(total.min())
