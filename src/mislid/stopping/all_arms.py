@@ -27,28 +27,29 @@ from mislid.stopping.state import Setting, State, is_settled
 
 # Searches are at least this factor apart in samples.
 PAUSE = 1.02
-# Rounds of a game: enough to be within a fifth of the best allocation with a dozen arms.
+# Rounds of a game: with a dozen arms, enough to be within a fifth of the best allocation.
 ROUNDS = 32
-# Measurements that the game in the tube begins with, and those of every arm besides.
+# The game in the tube starts from FEW measurements in all and FLOOR of every arm.
 FEW, FLOOR = 6.0, 0.1
 # Cost and certified bound of a game's searches agree to this.
 ROUGHLY = 1e-3
 # Factors in samples between forecasts: after one in favour of all arms, and after others. A game
 # takes as long as about thirty rounds, with many arms and features longer.
 AGAIN, WAIT = 1.2, 1.5
-# About what the closest alternative's cost exceeds its evidence by: nats, and nats a measured arm.
+# The cost of the closest alternative exceeds its evidence by about PRICE nats, and
+# PRICE_OF_AN_ARM nats for every measured arm.
 PRICE, PRICE_OF_AN_ARM = 1.0, 0.4
-# While pairs are open, at least this share of it is still needed.
+# While pairs are open, at least this share of the needed nats counts as missing.
 LEAST = 0.25
 
 
 class Diagonal(Struct):
-    """The last search."""
+    """The last search for the closest alternative of the open pairs."""
 
     search: SearchSpace
     q: PerArm
-    alternative: PerArm  # some model that reverses an open pair
-    next: float  # samples before which there is no other search
+    alternative: PerArm  # a model that reverses an open pair
+    next: float  # samples at the next search
 
 
 @inner_loop
@@ -130,9 +131,10 @@ def price_of_the_rest(
     level: float,
     diagonal: Diagonal,
 ) -> tuple[float, float, int]:
-    """What all open pairs cost at least by all arms, what would settle them, and at which scale.
+    """The least cost of all open pairs, the cost that would settle them, and the scale.
 
-    Not looked at while a known model that reverses one of them has too little evidence against it.
+    There is no search while the evidence against a known model that reverses one of them is too
+    small.
     """
     n, evidence = _best_scale(family, weights, state.means, diagonal)
     if evidence < level or state.samples < diagonal.next:
@@ -146,18 +148,18 @@ class AllArms(Struct):
     """The last forecast."""
 
     weights: PerArm  # the game's
-    left: float  # measurements, infinite where another family is likely to end first
-    next: float  # samples before which there is no other forecast
+    left: float  # remaining measurements, infinite if another family is likely to end first
+    next: float  # samples at the next forecast
 
 
 @inner
 def _answer(
     setting: Setting, state: State, weights: Vector, walls: bool, space: SearchSpace
 ) -> tuple[float, int, float]:
-    """Cost of the alternative closest to the estimates, the arm that tells it best, its gain.
+    """Cost of the alternative closest to the estimates, the arm with the largest gain, its gain.
 
-    In the tube, or without its `walls`. The gain is that of one measurement, 0 if nothing was
-    certified: no allocation has more against this alternative.
+    In the tube, or without its `walls`. The gain is the cost that one measurement adds, 0 if
+    nothing was certified. No allocation gains more against this alternative.
     """
     if walls:
         aim_at_projection(weights, state.test, space)
@@ -181,10 +183,10 @@ def _answer(
 def nats_a_sample(
     setting: Setting, state: State, walls: bool, weights: Vector, space: SearchSpace
 ) -> float:
-    """What a measurement adds to the closest alternative's cost under a good allocation.
+    """The cost of the closest alternative per measurement under a good allocation.
 
-    At most what it adds under the best one, and not much less; 0 if a search certified nothing.
-    `weights` (K,) is where the game begins; it leaves its own.
+    It is at most that of the best allocation, and not much less; 0 if a search certified nothing.
+    `weights` (K,) starts the game and ends as its allocation.
     """
     total, rate = 0.0, 0.0
     for k in range(weights.shape[0]):
@@ -201,9 +203,9 @@ def nats_a_sample(
 
 @inner
 def begin_with_gaps(setting: Setting, wanted: Vector, count: float, weights: Vector) -> bool:
-    """Share `count` measurements as two arms want it, and a few more; whether that can be done.
+    """Share `count` measurements in proportion to `wanted`; whether that is finite.
 
-    A few more of every arm, because searches take long at very uneven weights.
+    Every arm gets FLOOR more, because searches take long at very uneven weights.
     """
     total = 0.0
     for k in range(weights.shape[0]):
@@ -215,7 +217,7 @@ def begin_with_gaps(setting: Setting, wanted: Vector, count: float, weights: Vec
 
 @inner
 def _nats_needed(families: Families, weights: Vector) -> float:
-    """About what the closest alternative costs when displacements of all arms refute it."""
+    """An estimate of the closest alternative's cost when displacements of all arms refute it."""
     likeliest = -np.inf
     for n in range(families.diagonal.logs.shape[0]):
         likeliest = max(likeliest, families.diagonal.logs[n])
@@ -240,10 +242,10 @@ def forecast_all_arms(
 ) -> None:
     """Renew the forecast, if one is due.
 
-    Two arms at a gap have a nat of cost when each has the weight `wanted` (K,), settle their pair
-    at a cost of `price`, and are done after `rival` measurements if each arm gets what it lacks.
-    They play the same game without walls, which may find a better allocation. There is none for all
-    arms if not even the alternative that answers this allocation would be refuted before.
+    The rival is the family of two arms. By it, a pair has a cost of 1 when each arm has the weight
+    `wanted` (K,) and is settled at the cost `price`; all pairs need `rival` more measurements. The
+    same game without walls may find a better allocation for it. If even one alternative is not
+    refuted before the rival ends, the forecast is infinite without a further game.
     """
     K, d = setting.X.shape
     if state.samples < max(forecast.next, float(K * d)):  # sooner, a game would take too long

@@ -19,8 +19,8 @@ from mislid.model import Model
 from mislid.stopping.equal import Spread
 from mislid.stopping.evidence import Family, diagonal_weights, families_of
 
-# How far the smallest misspecification that is not contradicted may be too small, relatively, and
-# what part of the means' size is nothing.
+# Relative accuracy of the smallest misspecification that is not contradicted; one below the second
+# part of the means' size counts as 0.
 ACCURACY, NEGLIGIBLE = 1e-4, 1e-12
 
 
@@ -62,7 +62,7 @@ class Dispersion:
     def log_evidence(self, factor: float = 1.0) -> float:
         """The logarithm of the evidence against `factor` times the declared noise.
 
-        If that is enough for every arm, it ever exceeds ln(1/level) with probability at most
+        If that factor suffices for every arm, the evidence ever exceeds ln(1/level) with probability at most
         `level`, whatever rule chose the arms and however often one looks. One half of it is for all
         arms together, the other for one arm that is worse than the rest.
         """
@@ -72,7 +72,7 @@ class Dispersion:
         return float(np.logaddexp(together, apart)) - math.log(2.0)
 
     def bound(self) -> float:
-        """No less than `log_evidence()`, at next to no cost: the largest value of an integrand."""
+        """A quick upper bound on `log_evidence()`: the largest value of an integrand."""
         n = np.append(self.counts, self.counts.sum())
         q = np.append(self.squares, self.squares.sum())
         wild = (q > n) & (n > 0.0)
@@ -117,14 +117,14 @@ def log_scatter(n: Vector | float, square: Vector | float) -> Vector:
     tiny = part <= 1e-250
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found: Vector = half + gammaln(order) + np.log(part) - order * np.log(half)
-    # The series takes for ever where it is not needed.
+    # Evaluate the slow series only where it is needed.
     series = hyp1f1(1.0, np.where(tiny, order + 1.0, 1.0), np.where(tiny, half, 0.0))
     return np.where(tiny, np.log(series) - np.log(order), found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residuals:
-    """What the features leave of the means.
+    """Deviations of the means from linear models.
 
     Attributes
     ----------
@@ -135,8 +135,8 @@ class Residuals:
     family
         Displacements of all arms from a model, with their weights in M.
     spread
-        Where all arms share a noise that is not known, what values say of it; then weights and
-        scales are those of a noise of 1.
+        The scatter, with one unknown noise for all arms; weights and scales are then those of a
+        noise of 1.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class Residuals:
         noise: Vector,
         spread: Spread | None = None,
     ) -> Residuals:
-        """From what was measured."""
+        """From measurements."""
         # Neither the misspecification, if finite, nor m and delta matter to this family.
         family = families_of(model.K, 1, True, 0.5, noise).diagonal
         return cls(model, means, counts / noise**2, family, spread)
@@ -188,14 +188,14 @@ class Residuals:
         return self.log_evidence(misspecification) > -math.log(level)
 
     def cannot_contradict(self, model: Vector, level: float) -> bool:
-        """Whether one model (K,) of a misspecification excludes that it is contradicted.
+        """Whether a model (K,) of the tube is near enough to exclude a contradiction.
 
         An average exceeds a limit only if one of its terms does.
         """
         cost = 0.5 * float(np.sum(self.weights * (self.means - model) ** 2))
         if self.spread is not None:
-            # Evidence is no more than at the noise that values let one expect, where the process
-            # of the scatter is at most 1.
+            # Evidence is at most that at the estimated noise, where the process of the scatter is
+            # at most 1.
             cost /= self.spread.variance
         share = float(np.logaddexp.reduce(self.family.logs))
         terms = (_largest_share(q, self.weights) * cost - price for q, price in self._scales())

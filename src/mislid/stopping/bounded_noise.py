@@ -6,7 +6,7 @@ exact
     E exp(b X) <= 1 - x + x e^b, because exp is convex; with equality for values 0 and 1.
 empirical
     E exp(b (X - x) - psi(b) (X - c)^2) <= 1 with psi(b) = -ln(1 - b) - b, for 0 < b < 1 and any c
-    in [0, 1] that is known before X (Fan et al., 2015): it profits from values that vary little.
+    in [0, 1] that is known before X (Fan et al., 2015). It is strong for values that vary little.
 
 So with n values, their sum S and V = sum (X - c)^2, where c was each time the guess
 (1/2 + sum before) / (n before + 1), the average over tilts b of
@@ -28,21 +28,21 @@ import numpy as np
 from mislid._jit import Struct, Vector, inner, kernel
 from mislid.stopping.evidence import fading_logs
 
-# Tilts; an effect on a rate x asks for about its size over x (1 - x).
+# Tilts. The best tilt for a change of a rate x is about the change over x (1 - x).
 EXACT_TILTS = tuple(0.005 * 2.0**power for power in range(11))
 EMPIRICAL_TILTS = tuple(0.005 * 2.0**power for power in range(8))
 # A tilt's weight falls by a factor e for every factor exp(TAIL) away from the centre.
 CENTRE, TAIL = 0.1, 2.0
 # The part of the weight that empirical tilts have where values may be between 0 and 1.
 EMPIRICAL_SHARE = 0.5
-# What is known of a minimum when it is no longer looked for, in nats.
+# Accuracy of a minimum, in nats.
 ACCURACY, MOST_STEPS = 1e-10, 200
-# Terms that are so much smaller than the largest one are left out, in nats.
+# Terms are left out if they are this many nats below the largest one.
 NEGLIGIBLE = 45.0
 
 
 class Tilts(Struct):
-    """What E+ and E- average over; exact tilts come first."""
+    """The tilts that E+ and E- average over; exact tilts come first."""
 
     sizes: Vector  # (T,)
     growth: Vector  # (T,) e^b - 1
@@ -92,19 +92,19 @@ def _both(tilts: Tilts, i: Arm, j: Arm, tol: float, x: float) -> tuple[float, fl
 
 @inner
 def tie_of_tilted(i: Arm, j: Arm, tol: float) -> float:
-    """A mean of j at which the two may well be level."""
+    """A likely mean of j if the two are level."""
     return min(max((i[1] + j[1] - i[0] * tol) / (i[0] + j[0]), 0.0), 1.0 - tol)
 
 
 @inner
 def at_tie_of_tilted(tilts: Tilts, i: Arm, j: Arm, tol: float) -> float:
-    """At least the evidence of a pair, and about that."""
+    """An upper bound on the evidence of a pair, and a good estimate."""
     return _both(tilts, i, j, tol, tie_of_tilted(i, j, tol))[0]
 
 
 @inner
 def tilted_evidence(tilts: Tilts, i: Arm, j: Arm, tol: float, level: float) -> float:
-    """Evidence of a pair of measured arms; if it is less than `level`, something less than that.
+    """Evidence of a pair of measured arms; if it is less than `level`, any number below `level`.
 
     The infimum over 0 <= x <= 1 - tol of ln E+(x) of the incumbent plus ln E-(x + tol) of the
     challenger. A convex function is above its tangents: those at two points between which the
@@ -149,7 +149,7 @@ def _log_ratio(y: float, x: float) -> float:
 
 @inner
 def _ceiling(tilts: Tilts, sign: float, arm: Arm, x: float) -> float:
-    """The most that ln E(x) could be with the best of all tilts."""
+    """The largest value of ln E(x) over all tilts."""
     n, total, scatter = arm
     mean = total / n
     away = sign * (mean - x)
@@ -165,7 +165,7 @@ def _ceiling(tilts: Tilts, sign: float, arm: Arm, x: float) -> float:
 
 @inner
 def tilted_ceiling(tilts: Tilts, i: Arm, j: Arm, tol: float) -> float:
-    """At least the evidence of a pair, quickly."""
+    """A quick upper bound on the evidence of a pair."""
     x = tie_of_tilted(i, j, tol)
     return _ceiling(tilts, 1.0, j, x) + _ceiling(tilts, -1.0, i, x + tol)
 

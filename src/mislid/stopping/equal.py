@@ -41,11 +41,11 @@ TILTS, SHARES = (0.0, 1.0, 4.0, 16.0), (0.2, 0.3, 0.3, 0.2)
 # Lower ends of the cells, in units of the estimated 1/sigma^2: even, then ever wider; from the last
 # one on to infinity.
 EVEN, END, WIDE, LAST = 256, 1.5, 16, 8.0
-# Of the level of the means, the part below which distances from them are rounding.
+# Distances below this part of the level of the means are rounding.
 DIGITS = 1e-14
-# Numbers that are in memory at once.
+# Largest number of array entries at a time.
 AT_ONCE = 2_000_000
-# Pairs are looked at when samples have grown by this factor since the last time.
+# The noise is estimated again when samples have grown by this factor.
 PAUSE = 1.005
 # Rules use the estimated variance times 1 + this over the degrees of freedom.
 FEW = 3.0
@@ -56,12 +56,12 @@ AMPLE = 600.0
 def spread_of(
     noise_model: str, counts: Vector, means: Vector, scatter: Vector | None
 ) -> Spread | None:
-    """What values say of a noise that all arms share, where that is the noise model.
+    """The scatter of the values, if the noise model is one unknown noise for all arms.
 
     Parameters
     ----------
     noise_model
-        What is known of the noise.
+        The noise model of the question.
     counts, means, scatter
         Numbers of values, their means, and sums of squared distances from these (K,).
 
@@ -96,14 +96,14 @@ def cell_ends() -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """What values say of the standard deviation that all arms share.
+    """The scatter of values with one unknown standard deviation.
 
     Attributes
     ----------
     counts, scatter
         Numbers of values, and sums of their squared distances from the mean of their arm (K,).
     level
-        The largest absolute value of the means: less than its last digits is no scatter.
+        The largest absolute value of the means. Scatter within its rounding counts as 0.
 
     Examples
     --------
@@ -118,18 +118,18 @@ class Spread:
 
     @property
     def freedom(self) -> float:
-        """Values less the arms that were measured."""
+        """Number of values less number of measured arms."""
         return float(np.sum(np.maximum(self.counts - 1.0, 0.0)))
 
     @property
     def total(self) -> float:
-        """The scatter of all arms together; 0 where it is but rounding."""
+        """The scatter of all arms together; 0 if it is only rounding."""
         found = float(np.sum(self.scatter))
         return found if found > float(np.sum(self.counts)) * (DIGITS * self.level) ** 2 else 0.0
 
     @property
     def variance(self) -> float:
-        """What values let one expect of sigma^2; 1 where they do not scatter at all."""
+        """The estimate of sigma^2; 1 if values do not scatter at all."""
         return self.total / self.freedom if self.total > 0.0 else 1.0
 
     @cached_property
@@ -150,9 +150,9 @@ class Spread:
         Returns
         -------
         ndarray
-            In the last cell, which has no end, what is left is the share of the tilt 0; so it is
-            everywhere where values do not scatter at all, which is not taken for a sign that there
-            is no noise: they may be rounded.
+            In the last cell, which has no upper end, only the share of the tilt 0 remains. The same
+            holds in all cells if values do not scatter at all: they may be rounded, and prove no
+            small noise.
         """
         upper = np.append(self.precisions[1:], math.inf)
         found = np.full((len(sizes), len(upper)), math.log(SHARES[0]))
@@ -215,9 +215,9 @@ class Spread:
 
 
 class EveryNoise(Struct):
-    """Tilts, cells, and what values say of the noise; the rest is work."""
+    """Tilts, cells and the scatter of the values; the rest is work."""
 
-    take: int  # address of `take_noise`, 0 where the noise is known or arms differ in it
+    take: int  # address of `take_noise`, 0 for other noise models
     hold: int  # of `hold_for_every_noise`
     units: Families  # all displacements at a noise of 1
     dimension: int  # of the features
@@ -226,21 +226,21 @@ class EveryNoise(Struct):
     ends: Annotated[Vector, ("J",)]  # lower ends of cells, in units of the estimated 1 / variance
     freedom: float
     scatter: float
-    next: float  # samples before which nothing is looked at again
-    worst: int  # the cell where it was not enough last
-    tilted: int  # the family that `gains` and `falls` are of
-    # Of each scale: what does not depend on the gap, and how the rest does.
+    next: float  # samples at the next estimate
+    worst: int  # the cell that failed last
+    tilted: int  # the family of `gains` and `falls`
+    # For each scale the evidence is heights + rates (gap / sigma + starts)^2.
     heights: Annotated[Vector, ("S",)]
     rates: Annotated[Vector, ("S",)]
     starts: Annotated[Vector, ("S",)]
-    # And of each of its tilts: what it adds where the noise is infinite, and how that falls.
+    # For each of its tilts: the value at infinite noise, and its fall in 1 / sigma^2.
     gains: Annotated[npt.NDArray[np.float64], 2, ("S", "R")]
     falls: Annotated[npt.NDArray[np.float64], 2, ("S", "R")]
 
 
 @kernel
 def take_noise(setting: Setting, families: Families, spread: EveryNoise, state: State) -> bool:
-    """Let rules know the noise that values let one expect; whether anything can be proved by it."""
+    """Estimate the noise for the rules; whether values scatter, so that proofs are possible."""
     spread.freedom, spread.scatter, spread.tilted = 0.0, 0.0, NOTHING
     level = 0.0
     for k in range(state.counts.shape[0]):
@@ -268,9 +268,9 @@ def _scale(sizes: Family, unit: float, family: Family) -> None:
         family.scales[n] = unit * sizes.scales[n]
 
 
-# What was enough: family, challenger and incumbent, gap, width and curvature. For two arms the gap,
-# with the tolerance. Along features how far it is beyond the bias, and g'V^-1 g and g'V^-2 g at a
-# noise of 1. For all arms the scale's index in place of the challenger, the square root of the cost
+# Evidence that is enough: family, challenger and incumbent, gap, width and curvature. For two arms
+# the gap, with the tolerance. Along features the gap beyond the bias, and g'V^-1 g and g'V^-2 g at
+# a noise of 1. For all arms the scale's index in place of the challenger, the square root of the cost
 # at a noise of 1 as the gap, and as the width the price, less the logarithm of the weight.
 Claim = tuple[int, int, int, float, float, float]
 
@@ -373,7 +373,8 @@ def volume(counts: Vector, h: float) -> float:
 def _is_enough(spread: EveryNoise, count: int, cell: int, gap: float, level: float) -> bool:
     """Whether `count` scales together are enough for every noise of a cell.
 
-    They grow with 1 / variance, tilts fall: those are taken at the lower end, these at the upper.
+    Scales grow with 1 / variance and are evaluated at the lower end of the cell. Tilts fall and are
+    evaluated at the upper end.
     """
     unit = spread.freedom / spread.scatter
     lower, upper = math.sqrt(unit * spread.ends[cell]), np.inf

@@ -48,12 +48,13 @@ TWO_ARMS_SCALES = tuple(2.0**power for power in range(-9, 3))
 LINEAR_SCALES = tuple(0.004 * 2.5**power for power in range(8))
 DIAGONAL_SCALES = tuple(0.015 * 3.0**power for power in range(6))
 # A scale's weight falls by a factor e for every factor exp(TAIL) away from a centre. That of two
-# arms is smaller: they have the last word where gaps are small and measurements many.
+# arms is smaller, because that family ends last where gaps are small and measurements many.
 TWO_ARMS_CENTRE, CENTRE, TAIL = 0.035, 0.15, 2.0
-# Below this share of the largest information the measured arms are taken not to span.
+# The measured arms count as not spanning if the least information is below this share of the
+# largest.
 SINGULAR = 1e-11
 REFINEMENTS = 5
-# Numbers (forms times arms) that are in memory at once.
+# Largest number of forms times arms at a time.
 AT_ONCE = 4_000_000
 # Standard deviation of the displacements of two arms around their scale, in multiples of it.
 SPREAD = 0.45
@@ -88,8 +89,8 @@ def families_of(K: int, m: int, structured: bool, delta: float, noise: Vector) -
     K, m
         Numbers of arms and of best ones.
     structured
-        Whether features have a weight in M, which then is one for all misspecifications, infinity
-        included; where none was declared to be finite they need not.
+        Whether the features have a share in M. With it M is the same for all misspecifications,
+        infinity included. It may be False where no finite one was declared.
     delta
         Error rate.
     noise
@@ -146,10 +147,9 @@ def add_log(value: float, total: float) -> float:
 
 @inner
 def two_arm_evidence(family: Family, gap: float, wi: float, wj: float) -> float:
-    """ln of what displacements of a pair's two arms add up to; `gap` includes the tolerance.
+    """Evidence of a pair by displacements of its two arms; `gap` includes the tolerance.
 
-    The incumbent is displaced up and the challenger down, by N(s, (0.45 s)^2) each; the infimum
-    over the means at which the two are level is in closed form.
+    As `by_two_arms`, for one pair.
     """
     total = -np.inf
     if wi == 0.0 or wj == 0.0:
@@ -171,7 +171,7 @@ def two_arm_evidence(family: Family, gap: float, wi: float, wj: float) -> float:
 def linear_evidence(
     family: Family, half_volumes: Vector, beyond: float, width: float, curvature: float
 ) -> float:
-    """ln of what the displacements along the features add up to.
+    """Evidence of a pair by displacements along the features.
 
     `beyond` is the gap of the linear fit less the largest bias of the tube, `width` g' V^-1 g and
     `curvature` g' V^-2 g for the pair's difference g of features.
@@ -208,13 +208,13 @@ def by_two_arms(
     challenger, incumbent
         Their weights, counts over squared noise (n,).
     spread
-        Where all arms share a noise that is not known, what values say of it; then weights and
-        scales are those of a noise of 1.
+        The scatter, with one unknown noise for all arms; weights and scales are then those of a
+        noise of 1.
 
     Returns
     -------
     ndarray
-        Logarithms of M's infimum (n,); minus infinity where an arm was never measured.
+        Logarithms of the infimum of M (n,); minus infinity where an arm was never measured.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def by_two_arms(
 
 
 def is_spanned(V: Matrix) -> bool:
-    """Whether measured arms with information V (d, d) span, by far more than rounding.
+    """Whether measured arms with information V (d, d) span, up to rounding.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def is_spanned(V: Matrix) -> bool:
 
 
 def least_squares(X: Matrix, weights: Vector, means: Vector, V: Matrix) -> Vector:
-    """V^-1 X' W y, refined until the level of the means and uneven weights cost no digits.
+    """V^-1 X' W y, refined so that neither the level of the means nor uneven weights cost digits.
 
     Parameters
     ----------
@@ -280,14 +280,14 @@ def least_squares(X: Matrix, weights: Vector, means: Vector, V: Matrix) -> Vecto
 
 
 class LinearForms(NamedTuple):
-    """Means of arms, or differences of two, as the linear model sees them.
+    """Means of arms, or differences of two, in the linear model.
 
     Attributes
     ----------
     values
-        What least squares says (n,).
+        Estimates by least squares (n,).
     biases
-        The largest error of that in a tube of radius 1 (n,).
+        Their largest bias in a tube of radius 1 (n,).
     variances
         x'V^-1 x + x'V^-2 x / s^2 for the features x of a form, at every scale (n, S).
     logs
@@ -306,7 +306,7 @@ class LinearForms(NamedTuple):
     spread: Spread | None = None
 
     def evidence(self, beyond: Vector) -> Vector:
-        """Evidence (n,) against values that are so far from those of the forms, bias included."""
+        """Evidence (n,) against values at these distances (n,) beyond the bias from the estimates."""
         if self.spread is not None:
             # Two arms with the same features: no model reverses them, or any may.
             level = self.variances[:, -1] == 0.0
@@ -406,7 +406,7 @@ def by_features(
     weights, means
         Counts over squared noise, and empirical means (K,).
     misspecification, tolerance
-        Of the null: any, whatever was declared.
+        Of the null; they need not be the declared ones.
     pairs
         Challengers and incumbents (n, 2).
     spread
@@ -438,7 +438,7 @@ def by_features(
 
 
 def diagonal_weights(weights: Vector, scale: float) -> tuple[Vector, float]:
-    """Weights q of the closest alternative, and what its cost is reduced by, at one scale.
+    """Weights q of the closest alternative and the price of its evidence, at one scale.
 
     ln M(lambda) = 1/2 sum_k q_k (y_k - lambda_k)^2 - 1/2 sum_k ln(1 + w_k s^2) for displacements
     N(0, s^2) of every arm, with q_k = w_k^2 s^2 / (1 + w_k s^2).

@@ -1,8 +1,8 @@
-"""Intervals for all means that hold at all times at once; docs/checks.md derives them.
+"""Intervals for all means, valid at all times at once; docs/checks.md derives them.
 
 They are {lambda_k : M(lambda) < 1/delta} for another M than that of the rule `guaranteed`: half of
-its weight is displacements of single arms, half is displacements along the features. Where the
-noise is not known, half of the weight of an arm is on E+ and half on E- of `stopping.noise`.
+its weight is on displacements of single arms, half on displacements along the features. With
+undeclared noise, an arm has half of its weight on E+ and half on E- of `stopping.noise`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from mislid.stopping.bounded_noise import Tilted
     from mislid.stopping.unknown_noise import Sample
 
-# The part of the weight that single arms have where features say something.
+# The share of single arms in M, if there are features.
 ALONE = 0.5
-# Newton's method ends when a square moves by less than this, relatively; it is quadratic.
+# Newton's method ends when a square changes by less than ACCURACY, relatively.
 ACCURACY, MOST_STEPS = 1e-13, 60
-# Bisections; each finds one more binary digit.
+# Bisections: one for each binary digit.
 BISECTIONS = 60
 
 
@@ -38,7 +38,7 @@ class Interval(NamedTuple):
     Attributes
     ----------
     centres, halves
-        Middles (K,) and half the widths (K,); the latter infinite where nothing is known.
+        Middles (K,) and half the widths (K,), which are infinite without measurements.
     """
 
     centres: Vector
@@ -63,21 +63,21 @@ def mean_intervals(
     Parameters
     ----------
     model
-        Features and how far a mean may be from linear in them; infinite where they say nothing.
+        Features and misspecification.
     counts, means
         Numbers of measurements and empirical means (K,).
     noise
         Standard deviations (K,).
     delta
-        How often any of the intervals, at any time, may miss its mean.
+        The probability that any of the intervals, at any time, misses its mean.
     spread
-        Where all arms share a noise that is not known, what values say of it; then `noise` is 1.
+        The scatter, with one unknown noise for all arms; `noise` is then 1.
 
     Returns
     -------
     ndarray
-        Lower and upper ends (K, 2). Where the features contradict the measurements of single arms,
-        at this error rate, only the latter are used.
+        Lower and upper ends (K, 2). If intervals along the features and of single arms contradict
+        each other, only the latter are used.
 
     Examples
     --------
@@ -101,9 +101,9 @@ def mean_intervals(
 
 
 def intersection(alone: Matrix, along: Matrix) -> Matrix:
-    """What intervals by single arms and by the features (K, 2) have in common.
+    """The intersection of intervals by single arms and along the features (K, 2).
 
-    Where they contradict each other, those by single arms.
+    If one is empty, all intervals are those by single arms.
 
     Examples
     --------
@@ -133,14 +133,14 @@ def by_single_arms(
     family, weights, means
         Scales and their weights; counts over squared noise, and empirical means (K,).
     level
-        What the logarithm has to reach for v to be refuted.
+        The logarithm at which v is refuted.
     spread
         As of `mean_intervals`.
 
     Returns
     -------
     Interval
-        Infinite where nothing was measured.
+        Infinite for arms without measurements.
     """
     expected = weights[:, None] * family.scales**2
     curvatures = weights[:, None] * expected / (1.0 + expected)
@@ -160,7 +160,7 @@ def by_the_features(
     level: float,
     spread: Spread | None = None,
 ) -> Interval:
-    """Intervals by the linear model, wider by the largest bias that the tube allows.
+    """Intervals along the features, widened by the largest bias in the tube.
 
     With V = X' W X, theta = V^-1 X' W y and P = V^-1 X' W, for a mean v,
 
@@ -202,16 +202,16 @@ def widest_halves(
     Parameters
     ----------
     spread
-        What values say of the noise.
+        The scatter.
     tilts
-        What it adds to the scales in each of its cells (S, J): `Spread.logs`.
+        Its logarithms of the tilts for the scales and cells (S, J): `Spread.logs`.
     logs, curvatures, level
         As of `half_widths`, at a noise of 1.
 
     Returns
     -------
     ndarray
-        (n,), infinite where values are too few to say anything of the noise.
+        (n,), infinite where there are too few values to bound the noise.
     """
     widest = np.zeros(len(logs))
     for precision, added in zip(spread.precisions.tolist(), tilts.T, strict=True):
@@ -225,10 +225,10 @@ def widest_halves(
 
 
 def half_widths(logs: Matrix, curvatures: Matrix, level: float) -> Vector:
-    """Where ln sum_s exp(logs + curvatures h^2) reaches a level, for every row.
+    """The h at which ln sum_s exp(logs + curvatures h^2) reaches a level, for every row.
 
-    The sum is convex in h^2, and where its largest term reaches the level it is above it: from
-    there Newton's method comes down to the root without ever going below.
+    The sum is convex in h^2. Newton's method starts where the largest term alone reaches the level,
+    above the root, and descends to it.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def unknown_intervals(counts: Vector, means: Vector, scatter: Vector, delta: flo
     counts, means, scatter
         Numbers of values, their means, and sums of squared distances from them (K,).
     delta
-        How often any of the intervals, at any time, may miss its mean.
+        The probability that any of the intervals, at any time, misses its mean.
 
     Returns
     -------
@@ -293,12 +293,12 @@ def unknown_intervals(counts: Vector, means: Vector, scatter: Vector, delta: flo
 
 
 def _target(delta: float, K: int, share: float) -> float:
-    """What ln E+ or ln E- of one arm has to reach."""
+    """The level of ln E+ or ln E- of one arm."""
     return math.log(2.0 * K / (share * delta))
 
 
 def _half(arm: Sample, target: float) -> float:
-    """How far a mean can be: the least distance that is found refuted."""
+    """The least distance of a mean that is refuted."""
     from mislid.stopping.unknown_noise import log_of_shifts, shifts
 
     given = shifts()
@@ -317,7 +317,7 @@ def _half(arm: Sample, target: float) -> float:
 
 
 def _first(is_so: Callable[[float], bool], no: float, yes: float) -> float:
-    """Where it begins to be so, between a number where it is not and one where it is."""
+    """The first number, between `no` and `yes`, at which a condition is true."""
     for _ in range(BISECTIONS):
         middle = 0.5 * (no + yes)
         if is_so(middle):
@@ -341,15 +341,15 @@ def bounded_intervals(
     Parameters
     ----------
     model
-        Features and how far a mean may be from linear in them; infinite where they say nothing.
+        Features and misspecification.
     noise_model
         "bounded" or "bernoulli".
     reward_range
         The least and the largest possible value.
     counts, means, scatter
-        Numbers of values, their means, and what `Engine.scatter` has of them (K,).
+        Numbers of values, their means, and scatter as in `Engine.scatter` (K,).
     delta
-        How often any of the intervals, at any time, may miss its mean.
+        The probability that any of the intervals, at any time, misses its mean.
 
     Returns
     -------
@@ -383,7 +383,7 @@ def bounded_intervals(
 
 
 def _ends(noise_model: str, arm: Tilted, target: float) -> tuple[float, float]:
-    """What is not refuted of [0, 1]."""
+    """The ends of the means in [0, 1] that are not refuted."""
     from mislid.stopping.bounded_noise import tilted_log, tilts_of
 
     if arm.n == 0.0:
@@ -399,7 +399,7 @@ def _ends(noise_model: str, arm: Tilted, target: float) -> tuple[float, float]:
 
 
 def intervals_of(question: Question, counts: Vector, means: Vector, scatter: Vector) -> Matrix:
-    """Intervals (K, 2) at the error rate of a question, by what it knows of the noise.
+    """Intervals (K, 2) for the noise model and the error rate of a question.
 
     `scatter` as in `Engine.scatter`.
     """

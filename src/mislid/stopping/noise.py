@@ -1,4 +1,4 @@
-"""Evidence where the standard deviation of the noise is not known.
+"""Evidence for noise whose standard deviation is not declared.
 
 Each arm has two processes for every value x that its mean may have: E+(x), which grows if the mean
 is above x, and E-(x), which grows if it is below. Both begin at 1 and are supermartingales if the
@@ -29,9 +29,9 @@ from mislid._validation import Vector
 from mislid.stopping.evidence import Arms, Pairs
 
 NOISE_MODELS = ("known", "unknown", "bounded", "bernoulli", "unknown-equal")
-"""What may be known of the noise; docs/noise.md says what each of them means."""
+"""Noise models; docs/noise.md explains them."""
 UNDECLARED = ("unknown", "unknown-equal")
-"""Gaussian values of which no standard deviation is declared."""
+"""Noise models of Gaussian values without a declared standard deviation."""
 
 
 def by_own_values(
@@ -52,7 +52,7 @@ def by_own_values(
     reward_range
         The least and the largest possible value; None for unknown noise.
     counts, means, scatter
-        Numbers of values, their means, and what `Engine.scatter` has of them (K,).
+        Numbers of values, their means, and scatter as in `Engine.scatter` (K,).
     pairs
         Challengers and incumbents (n, 2).
     tolerance
@@ -95,12 +95,12 @@ def scatter_over_time(
     arms: Arms,
     values: Vector,
 ) -> Vector | None:
-    """The scatter of the measured arm after every measurement, as the engine adds it up.
+    """The scatter of the measured arm after every measurement, as the engine computes it.
 
     Parameters
     ----------
     noise_model
-        What is known of the noise.
+        The noise model of the question.
     reward_range
         The least and the largest possible value, of bounded values.
     arms, values
@@ -138,7 +138,7 @@ def scatter_over_time(
 
 
 def _sums_before(values: Vector) -> tuple[Vector, Vector]:
-    """Sums of all values before each (n,), and what rounding took from them (Knuth)."""
+    """Sums of all values before each (n,), and their rounding errors (Knuth)."""
     after = np.cumsum(values)
     before = np.concatenate([[0.0], after[:-1]])
     back = after - before

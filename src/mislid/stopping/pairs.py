@@ -1,7 +1,7 @@
-"""What the data prove of an answer's pairs, for every misspecification at once.
+"""Evidence for an answer, pair by pair, at any misspecification.
 
-M does not mention the misspecification eps, only the set over which its infimum is taken does. So
-what is proved by one M at different eps is right on one event; docs/checks.md has the details.
+M does not depend on the misspecification eps; only the set of its infimum does. So all that one M
+proves at different eps holds on one event; docs/checks.md has the details.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from mislid.stopping.evidence import (
     linear_forms,
 )
 
-# Where a proof ends is located to this, relatively; below this part of the means' size it is at 0.
+# Relative accuracy of the end of a proof; an end below the second part of the means' size is 0.
 ACCURACY, NEGLIGIBLE = 1e-3, 1e-9
-# Beyond the means' size a proof may go on where features repeat what their arms say.
+# How often the means' size is doubled in search of the end of a proof.
 DOUBLINGS = 20
-# Pairs whose own closest alternatives are looked for at one misspecification, six solves each: so
-# many, and no more of them than make this number with the arms of each.
+# Most pairs with a search for their own closest alternative at one misspecification, six solves
+# each; and the most of them times the number of arms.
 MOST_SOLVED, MOST_WORK = 100, 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """What was measured, and how it is weighed.
+    """Measurements, and the M that weighs them.
 
     Attributes
     ----------
     model
-        The features; at which misspecification is asked later.
+        The features; its misspecification does not matter.
     families
         All displacements in M, with features.
     tolerance
@@ -54,11 +54,11 @@ class Standing:
     weights, means
         Counts over squared noise, and empirical means (K,).
     own_values
-        Where the noise is not known, what gives the evidence of pairs (n, 2) by the values of their
-        own two arms, less the share of a pair: `mislid.stopping.noise.by_own_values`.
+        With undeclared noise, the evidence of pairs (n, 2) by the values of their own two arms,
+        less the share of a pair: `mislid.stopping.noise.by_own_values`.
     spread
-        Where all arms share a noise that is not known, what values say of it; then weights and
-        families are those of a noise of 1.
+        The scatter, with one unknown noise for all arms; weights and families are then those of a
+        noise of 1.
     """
 
     model: Model
@@ -70,7 +70,7 @@ class Standing:
     spread: Spread | None = None
 
     def by_two_arms(self, pairs: Pairs) -> Vector:
-        """Evidence (n,) of pairs (n, 2) by their two arms, which holds for every model."""
+        """Evidence (n,) of pairs (n, 2) by their two arms, valid for every misspecification."""
         family, (i, j) = self.families.two_arms, pairs.T
         if self.own_values is not None:
             return family.total + self.own_values(pairs)
@@ -91,12 +91,12 @@ class AnswerEvidence:
     Attributes
     ----------
     data
-        What was measured.
+        The measurements.
     answer
         The m incumbents.
     known, declared
-        Evidence (n,) that is known from earlier times, minus infinity for none, and the
-        misspecification up to which it holds.
+        Evidence (n,) from earlier times, minus infinity for none, and the misspecification up to
+        which it holds.
     always
         Evidence (n,) from earlier times that holds for every misspecification.
 
@@ -124,9 +124,9 @@ class AnswerEvidence:
         return all_pairs(self.data.model.K, np.array(sorted(self.answer)))
 
     def weakest(self, misspecification: float, enough: float = math.inf) -> float:
-        """The evidence of the pair that has least, each by the family that has most of it.
+        """The least evidence of a pair, each by its best family.
 
-        Pairs that have `enough` without a search of their own are left alone.
+        There is no search for single pairs that have `enough` without one.
         """
         base = self._without_own_search(misspecification, enough)
         order = np.argsort(base, kind="stable")
@@ -165,7 +165,7 @@ class AnswerEvidence:
         knots = [0.0, size, *(size * 2.0**n for n in range(1, DOUBLINGS)), math.inf]
         if math.isfinite(self.declared):
             knots = sorted({*knots, self.declared})
-        # Most of the knots are beyond the end: halve them first.
+        # Most knots are beyond the end, so bisect them first.
         low, high = -1, len(knots)
         while high - low > 1:
             middle = (low + high) // 2
@@ -178,7 +178,7 @@ class AnswerEvidence:
         return knots[low] if high == len(knots) else self._end(knots[low], knots[high], level)
 
     def _end(self, low: float, high: float, level: float) -> float:
-        """Bisect for where a proof ends, between one that holds and one that does not."""
+        """Bisect for the end of a proof between two misspecifications."""
         least = NEGLIGIBLE * high if math.isfinite(high) else 0.0
         while math.isfinite(high) and high - low > ACCURACY * high and high > least:
             middle = 0.5 * (low + high)
@@ -226,7 +226,7 @@ class AnswerEvidence:
         return forms.evidence(forms.values + self.data.tolerance - bias)
 
     def _by_search(self, misspecification: float) -> float:
-        """Evidence of any pair by displacements of all arms, at least."""
+        """A lower bound on the evidence of every pair by displacements of all arms."""
         if misspecification not in self._searched:
             model = self.data.model.with_misspecification(misspecification)
             search = AlternativeSearch(model, len(self.answer))
@@ -246,7 +246,7 @@ class AnswerEvidence:
         )
 
     def _by_all_arms(self, nearest: Callable[..., Alternative]) -> float:
-        """The scales of the diagonal family together, without those that cannot be certified."""
+        """The sum over the scales of the diagonal family that can be certified."""
         data, family = self.data, self.data.families.diagonal
         if not np.any(data.weights > 0.0):
             return -math.inf

@@ -12,10 +12,10 @@ n values, their mean y and scatter SS = sum (X - y)^2, and with r = y - x for E+
            - a ln(1 + tau / alpha) + kappa tau + ln G,
     G = TWO_SIDED + (1 - TWO_SIDED) 2 T(t),  t^2 = 2 a (kappa - 1) p,
 
-T the distribution function of Student's t with 2 a degrees of freedom; t has the sign of r. For a
-fixed tau >= 0 this rises in kappa, as long as r >= 0. So the infimum over all variances is that
-over tau at one kappa, and it only rises if the mean moves farther away. Where r < 0, on the side
-that the displacements do not look at, G is less than 1 and at least TWO_SIDED.
+with T the distribution function of Student's t with 2 a degrees of freedom; t has the sign of r.
+For fixed tau >= 0 and r >= 0 this rises in kappa. So the infimum over all variances is the infimum
+over tau at one kappa, and it rises if the mean moves farther away. For r < 0, the side opposite to
+the displacements, G is less than 1 and at least TWO_SIDED.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from mislid.stopping.evidence import fading_logs
 # Displacements, in standard deviations.
 SIZES = tuple(0.005 * 3.0**power for power in range(7))
 CENTRE, TAIL = 0.1, 1.5
-# alpha is this over rho^2, as long as that is not too little.
+# alpha is PRECISION / rho^2, and at least LEAST_PRECISION.
 PRECISION, LEAST_PRECISION = 6.0, 0.5
-# The part of the displacements that may have either sign: where a mean is far on the wrong side,
-# the others prove nothing.
+# The share of the displacements with a free sign. Where a mean is far on the wrong side, only these
+# keep E from vanishing.
 TWO_SIDED = 0.1
 # Where tau is less than its best value, the infimum is looked for in pieces; these parts of t^2.
 PIECES = (1.0, 0.9, 0.7, 0.4, 0.0)
-# What a bound from below may lose, in nats; cells at first, and when they are too narrow to halve.
+# The loss of a lower bound in nats, the number of cells at first, and their least relative width.
 LOSS, CELLS, NARROW = 0.01, 16, 1e-9
-# So many standard errors beyond the two means, cells end.
+# Cells end so many standard errors beyond the two means.
 BEYOND = 1.5
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
-# Cells that wait to be looked at are never so many: each is halved at most 30 times.
+# No more cells ever wait, because each is halved at most 30 times.
 MOST_CELLS = CELLS + 64
 
 
 class Shifts(Struct):
-    """What E+ and E- average over."""
+    """The displacements that E+ and E- average over."""
 
     rhos: Vector  # (S,)
     alphas: Vector  # (S,)
     logs: Vector  # (S,) of their weights
-    # ln Gamma(a) and all else that depends on the number of values alone, and for which number.
+    # The terms of ln E that depend on the number of values alone, and this number.
     bases: Annotated[Matrix, ("K", "S")]
     known: PerArm
     terms: Vector  # (S,) work
@@ -137,7 +137,7 @@ def shifted_log(shifts: Shifts, arm: Arm, r: float) -> float:
 
 @inner
 def _tie(i: Arm, j: Arm, tol: float) -> float:
-    """A mean of j at which the two may well be level: between the two, by their precisions."""
+    """A likely mean of j if the two are level: between their means, by their precisions."""
     near, far = i[2] - tol, j[2]
     wi, wj = i[1] * i[1] * j[3], j[1] * j[1] * i[3]
     share = wj / (wi + wj) if wi + wj > 0.0 else 0.5
@@ -146,7 +146,7 @@ def _tie(i: Arm, j: Arm, tol: float) -> float:
 
 @inner
 def at_tie_of_shifted(shifts: Shifts, i: Arm, j: Arm, tol: float) -> float:
-    """About the evidence of a pair."""
+    """A quick estimate of the evidence of a pair."""
     x = _tie(i, j, tol)
     return shifted_log(shifts, j, j[2] - x) + shifted_log(shifts, i, x + tol - i[2])
 
@@ -160,7 +160,7 @@ def _ceiling(arm: Arm, r: float) -> float:
 
 @inner
 def shifted_ceiling(i: Arm, j: Arm, tol: float) -> float:
-    """At least the evidence of a pair, quickly."""
+    """A quick upper bound on the evidence of a pair."""
     x = _tie(i, j, tol)
     return _ceiling(j, j[2] - x) + _ceiling(i, x + tol - i[2])
 
@@ -172,7 +172,7 @@ def _beyond(arm: Arm) -> float:
 
 @inner
 def shifted_evidence(shifts: Shifts, i: Arm, j: Arm, tol: float, level: float) -> float:
-    """Evidence of a pair of measured arms; if it is less than `level`, something less than that.
+    """Evidence of a pair of measured arms; if it is less than `level`, any number below `level`.
 
     The infimum over x of ln E+(x) of the incumbent plus ln E-(x + tol) of the challenger. Over a
     cell x1 <= x <= x2 it is at least the former at x2 plus the latter at x1. Cells are halved until
