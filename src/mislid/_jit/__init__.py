@@ -53,7 +53,7 @@ class ArrayKind(NamedTuple):
 
 
 def kind_of(annotation: Any) -> Any:
-    """An `ArrayKind` for an annotated array; any other annotation as it is."""
+    """The `ArrayKind` of an annotated array; any other annotation unchanged."""
     if typing.get_origin(annotation) is not Annotated:
         return annotation
     array, ndim, *shape = typing.get_args(annotation)
@@ -230,7 +230,7 @@ def check_argument(name: str, kind: Any, value: Any) -> None:
 
 
 def _digest_of_sources() -> str:
-    """A digest of all files with kernels, as they are when they are imported."""
+    """A digest of the present content of all files with kernels."""
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parents[1].rglob("*.py")):
         content = source.read_bytes()
@@ -262,7 +262,7 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         run, kinds = self._compiled[0], self._kinds
-        # Compiled code does not look at what it is given.
+        # Compiled code does not check its arguments.
         if len(arguments) != len(kinds):
             raise TypeError(f"{self.__name__} takes {len(kinds)} values: {arguments!r}")
         for value, (name, kind) in zip(arguments, kinds, strict=True):

@@ -5,8 +5,8 @@ The XY-design (Soare et al., 2014) makes the largest variance of a pair smallest
           sum_k share_k x_k x_k' / sigma_k^2,
 by Frank-Wolfe: step k, of size 2 / (k + 2), goes to the arm that shortens the widest pair most.
 Shares that are not normalised get k + 1 more at its arm then, so that information only grows.
-Where features say nothing, a pair's variance is that of its two means, and the best shares have a
-closed form.
+Without features, a pair's variance is that of its two means, and the best shares have a closed
+form.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from mislid.algorithms._ridge import RidgeSpace, apply_measurement, invert, squa
 from mislid.geometry.linalg import fill
 from mislid.stopping.state import Setting
 
-# Steps of Frank-Wolfe, after which the largest variance is within a few per cent of the least.
+# Steps of Frank-Wolfe; the largest variance is then within a few per cent of the optimum.
 STEPS = 1_000
 # Of them, between two inversions.
 PERIOD = 64
-# Shares below this are what is left of the beginning.
+# Smaller shares are remainders of the initial allocation.
 NEGLIGIBLE = 1e-5
 # A ridge relative to the information: designs for a few pairs need not span all features.
 SPAN = 1e-10

@@ -1,7 +1,7 @@
 """Random numbers by position, and draws from the posterior of the means.
 
-The n-th decision of a run always reads the same random number. A driver that knows the key and the
-number of decisions so far draws the same number, in every process and after every crash.
+The n-th decision of a run always uses the same random number. It depends on the key and on n alone,
+so every process draws the same number, also after a crash.
 
 Thompson sampling draws means from normal distributions around the empirical ones and projects them
 onto the tube. Without misspecification that is the normal posterior of theta, and without features
@@ -65,7 +65,7 @@ def drawn(omega: Vector, uniform: float) -> int:
     return last
 
 
-# An arm without measurements is believed to be as uncertain as one with so many.
+# An arm without measurements counts as uncertain as one with so many.
 AT_LEAST = 0.5
 
 

@@ -6,7 +6,7 @@ that a stopping rule waits for. It is the sampling rule of the published runs' f
 (Reda, Tirinzoni and Degenne 2021, appendix), with forced exploration.
 
 Other rules that respond to the closest alternative share the searches and the rounds. Gains are
-divided by the arm's variance: information per measurement, free of units.
+divided by the arm's variance, so that they have no unit.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from mislid.stopping.state import ALL_ARMS, NOTHING, Setting, State, closest
 
 # Shares of an allocation below this are never drawn; squared, they would underflow in the solver.
 NEGLIGIBLE = 1e-100
-# Weights over many orders of magnitude can be more than the solver certifies. Shares below these,
-# in turn, are neglected then: a learner that is taught nothing would play the same for ever.
+# If weights over many orders of magnitude are too hard for the solver, shares below these, in turn,
+# are neglected: a learner without gains would play the same allocation for ever.
 COARSER = (1e-30, 1e-15, 1e-8)
-# Of linear means no share counts as less. Smaller ones would still decide where an alternative puts
-# arms that its pair has nothing to do with, and in the solver's rounding it puts them anywhere: a
-# learner that sees such gains plays all arms alike for long. So it is in a tube where the solver's
-# first attempt fails: its others would take a hundred times as long.
+# With linear means no share counts as less. Smaller shares would determine the alternative at arms
+# unrelated to its pair by the solver's rounding only, and a learner with such gains would play all
+# arms alike for long. The same floor is used in a tube where the solver's first attempt fails: its
+# other attempts would take a hundred times as long.
 LEAST_SHARE, FLOORED = 1e-9, -1.0
 
 
 class Round(Struct):
     """Several measurements for one alternative, which may use a few challengers only.
 
-    This is a trick of the paper: with a general solver, all pairs would cost m (K - m) programs a
-    round. It is not exact, since a round misses alternatives outside the subset.
+    This is a trick of the paper, because a general solver needs m (K - m) programs a round for all
+    pairs. It is not exact: a round misses alternatives outside the subset.
     """
 
     pulls: int  # measurements a round
@@ -131,8 +131,7 @@ def keep_recent(rule: Round, challenger: int) -> None:
 def leave_out(rule: Round, state: State, space: SearchSpace, uniform: float) -> None:
     """Exempt the pairs of challengers outside the subset from a search.
 
-    The subset has the recent challengers and `subset` random ones. `uniform` seeds the choice, so
-    that a round depends on nothing else.
+    The subset has the recent challengers and `subset` random ones, chosen by `uniform` alone.
     """
     K, m, heap = state.counts.shape[0], state.incumbents.shape[0], state.heap
     n, challengers, kept = K - m, space.challengers, state.work
@@ -170,8 +169,8 @@ def closest_at_plan(
 ) -> Closest:
     """The alternative closest to the estimate where arms have these shares (K,).
 
-    In a tube by the shares as they are, if the solver certifies that, at its first attempt unless
-    `patient`. Otherwise no share counts as less than LEAST_SHARE, or small ones are neglected.
+    In a tube the unchanged shares are tried first, with all attempts of the solver if `patient`.
+    Then no share counts as less than LEAST_SHARE, or small shares are neglected.
     """
     newton, linear = state.play.newton, setting.eps == 0.0
     found = (STALLED, 0.0, -1, -1)
@@ -193,8 +192,8 @@ def closest_at_plan(
 class BestResponse(Algorithm):
     """Measure where the alternative closest to the data so far is told apart best.
 
-    With the rule `guaranteed`, and where features say nothing, the arm is that which the proof asks
-    for; exploration plays no part then, unless the proof aims at all arms.
+    With the rule `guaranteed`, and where features do not matter, the arm is the one that the proof
+    needs. There is no forced exploration then, unless the proof aims at all arms.
 
     Attributes
     ----------
@@ -222,8 +221,8 @@ class BestResponse(Algorithm):
         return self.subset == 0
 
 
-# Where sampling aims at all arms, two arms have this share of the turns. To the alternatives an arm
-# that misleads may seem useless for long; its own pair asks for it, so that none waits for ever.
+# If sampling aims at all arms, the lagging pair has this share of the turns. An arm with a
+# misleading mean may have no gain at the alternatives for long, but its own pair becomes overdue.
 TURN = 0.125
 
 
@@ -251,7 +250,7 @@ def most_telling_arm(
 ) -> int:
     """The arm with the largest gain / price; among equals, `uniform` decides.
 
-    Where no arm has any, because the arms of the closest pair are level, the less measured of them.
+    If no arm has a gain, because the arms of the closest pair are level, the less measured of them.
     """
     best, highest, equals = 0, -1.0, 0
     for k in range(rule.gains.shape[0]):
@@ -276,7 +275,7 @@ def most_telling_arm(
 def _find_alternative(
     setting: Setting, rule: BestResponseStruct, state: State
 ) -> tuple[int, int, bool]:
-    """Find the alternative to answer, in `state.test.below`; its pair, and whether one exists."""
+    """Find the alternative to answer, into `state.test.below`; its pair, and whether one exists."""
     known = rule.subset == 0 and state.answered == state.samples
     if known:  # the stopping test has just found it
         state.rounds += 1
@@ -294,9 +293,9 @@ def _find_alternative(
 def _spared_arm(setting: Setting, rule: BestResponseStruct, state: State, uniform: float) -> int:
     """An arm that needs no search, or NOBODY.
 
-    A later pull of a round; the one that a proof asks for, unless it aims at all arms; or one with
-    fewer than `exploration` sqrt(t) measurements: a misleading estimate of an arm that seems
-    useless would never be corrected.
+    A later pull of a round; the arm that a proof needs, unless it aims at all arms; or an arm with
+    fewer than `exploration` sqrt(t) measurements, since a misleading estimate of an arm without
+    gain would never be corrected.
     """
     if state.queued > 0:
         state.queued -= 1

@@ -25,7 +25,7 @@ from mislid.stopping.state import Setting, State
 # An alternative is near within t^-POWER / K of the closest.
 POWER = 0.9
 
-# Payoffs are moved and scaled to [1, 2]: what is below this is rounding.
+# Payoffs are shifted and scaled to [1, 2]; smaller numbers than this are rounding.
 ROUNDING = 1e-11
 # Exchanges before the method turns from the steepest to the first column, which cannot cycle, and
 # before it gives up, in numbers of rows and columns together.
@@ -190,9 +190,9 @@ def _furthest_behind(plan: Vector, counts: Vector, price: Vector) -> int:
 
 @inner
 def _look_around(setting: Setting, rule: FrankWolfeStruct, state: State) -> bool:
-    """Find the alternatives that are nearly the closest at the target; whether they are of use.
+    """Find the alternatives that are nearly the closest at the target; whether they can be used.
 
-    They are not if two arms of the closest pair are level, or if the search certified none.
+    They cannot if the arms of the closest pair are level, or if the search certified none.
     """
     set_weights(setting, rule.plan, FLOORED if setting.eps == 0.0 else 0.0, rule.weights)
     aim_at_projection(rule.weights, state.test, state.play)
@@ -205,7 +205,7 @@ def _look_around(setting: Setting, rule: FrankWolfeStruct, state: State) -> bool
 def frank_wolfe_arm(setting: Setting, rule: FrankWolfeStruct, state: State, uniform: float) -> int:
     """The arm to measure next; the target moves evenly to all arms where floor(t / K) is a square.
 
-    It does so too where nothing is to be learnt from the closest alternative.
+    It does so too if the closest alternative cannot be used.
     """
     K, t = rule.plan.shape[0], state.samples + 1
     rule.near.reach = float(t) ** -POWER / K

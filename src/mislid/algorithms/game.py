@@ -241,7 +241,7 @@ def _gain(setting: Setting, game: Game, state: State, k: int, below: float) -> f
     else:
         bonus = _paper_bonus(setting, state, k)
     if game.gain == AGGRESSIVE:
-        # The published runs forget to halve these, which matters where gains are clipped.
+        # The published runs do not halve these, which matters if gains are clipped.
         return (1.0 if game.published else 0.5) * (below * below + bonus)
     return 0.5 * (abs(below) + math.sqrt(bonus)) ** 2
 

@@ -25,7 +25,7 @@ from mislid.stopping.state import Setting, State, closest, estimate, record
 
 # Steps of Frank-Wolfe for a plan.
 STEPS = 1000
-# The paper's u, which its threshold has a factor 1 + u and a prior of precision u for.
+# The paper's u: its threshold has a factor 1 + u and a prior of precision u.
 SLACK = 0.1
 
 

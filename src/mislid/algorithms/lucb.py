@@ -1,8 +1,7 @@
 """LUCB (Kalyanakrishnan et al., 2012) and UGapE (Gabillon et al., 2012), which ignore the features.
 
-Both choose m best arms by the data and measure, of the two arms that a decision hangs on, the one
-whose interval is wider. Their index says how far the decision is, and they stop once it is at most
-the tolerance.
+Both choose the m best arms by the data. Of the two arms that are hardest to separate they measure
+the one with the wider interval. They stop once their index is at most the tolerance.
 
 LUCB. Every arm has an interval around its empirical mean. Of the m arms with the best means the one
 with the smallest lower bound, and of the others the one with the largest upper bound, are the two;
@@ -53,8 +52,8 @@ class Index(Struct):
 def beta_of(rule: Index, state: State) -> float:
     """The threshold in the widths: that of the rule, or of a stricter stopping rule.
 
-    With widths narrower than the stopping rule asks for they would leave arms alone too early, and
-    hardly ever stop.
+    With narrower widths than those of the stopping rule they would leave arms too early, and hardly
+    ever stop.
     """
     return max(heuristic(float(state.samples), rule.log_inverse), state.threshold)
 

@@ -9,8 +9,8 @@ with the variance of the difference and what the misspecification may add to it.
 that is elimination as published. Estimates are by least squares along the features or, where the
 bias of these is above what a phase is to resolve, the means of the two arms.
 
-In a study trials may be open. They never end a phase: their values are not known yet. It ends when
-as many as were planned have come, whatever is open; values that come later count in the next one.
+In a study, trials may be open. A phase ends when as many values as planned are known. Values of
+trials that are open then count in the next phase.
 
 RAGE (Fiez, Jain, Jamieson and Ratliff, 2019). Phase l has the XY-design of the open arms and
     max(2 4^l (1 + 1/10) rho ln(2 K^2 l^2 / delta), 20 |support|)
@@ -56,12 +56,12 @@ from mislid.geometry.order import mark_top
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
-# No phase is longer: beyond, numbers of measurements are no longer exact.
+# The longest phase; larger numbers of measurements are not exact.
 LONGEST = 2.0**50
-# Nor shorter than this share of all measurements, lest plans take more time than they are worth:
-# where the open arms are equal by their features, nothing else makes phases longer.
+# The shortest phase, as a share of all measurements. If the open arms have equal features, only
+# this makes phases longer, and plans take time.
 SHORTEST = 0.01
-# Nor is resolved to more than 2^-FINEST of the noise.
+# The finest resolution of a phase is 2^-FINEST of the noise.
 FINEST = 100
 
 
@@ -342,7 +342,8 @@ def phases_left(setting: Setting, phase: Phases, state: State) -> int:
     return int(total)
 
 
-# What whole numbers may cost: so much more variance, if every arm of the design has enough.
+# Rounding to whole numbers increases the variance by at most this factor, if every arm of the
+# design has ENOUGH measurements.
 ROUNDING, ENOUGH = 1.1, 20.0
 
 

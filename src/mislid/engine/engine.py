@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from mislid.algorithms import Algorithm
     from mislid.model import Instance
 
-# In the published runs every arm counts as measured so often at the start, and the tube is wider by
-# so much at noise 1.
+# In the published runs every arm starts with so many measurements, and the tube is wider by so much
+# at noise 1.
 PHANTOM, WIDENING = 1e-10, 1e-5
 # Rows of `Settled` beyond two for each of the m best arms.
 SPARE_ROWS = 32
-# Beyond so many, a number of measurements is no longer exact.
+# Larger numbers of measurements are not exact.
 MOST_SAMPLES = 1 << 53
 # Values of every arm to begin with, where the variance is unknown.
 FIRST_VALUES = 5
@@ -93,7 +93,7 @@ class Engine:
     >>> engine.judge().decided, engine.incumbents, engine.propose()
     (False, (2,), 1)
 
-    What would 16 more values of two arms settle? A copy tells, and the engine stays as it is:
+    Which pairs would 16 more values of two arms settle? Try a copy:
 
     >>> tried = engine.copy()
     >>> tried.observe(1, 16 * 0.45, times=16)
@@ -124,7 +124,7 @@ class Engine:
         if not isinstance(question, Question):
             raise ProblemError(f"question must be a mislid.Question; got {shown(question)}")
         self.question = question
-        # Rules that are written in Python may remember things: each engine has its own.
+        # Rules written in Python may have a state, so each engine has a copy.
         self.algorithm: Any = _own(as_algorithm(algorithm), "algorithm")
         self.stopping: Any = as_stopping_rule(_own(stopping, "stopping"))
         self.cost = check_rules(question, self.algorithm, self.stopping, cost)
@@ -278,16 +278,16 @@ class Engine:
         return self._state.scatter.copy()
 
     def observe(self, arm: int, value: float, times: int = 1, scatter: float | None = None) -> None:
-        """Take in a measurement of an arm.
+        """Add a measurement of an arm.
 
         Parameters
         ----------
         arm
             0 to K - 1.
         value
-            What came out; more is better. With `times`, the sum of so many measurements.
+            The value; more is better. With `times`, the sum of the values.
         times
-            How many.
+            Number of measurements.
         scatter
             With `times`, the sum of the squared distances of these values from their mean; needed
             where the noise is unknown or bounded.
@@ -349,9 +349,9 @@ class Engine:
         return int(arm)
 
     def phase_left(self, waiting: Sequence[int] = ()) -> int | None:
-        """How many measurements are left of what a rule plans as a whole, such as a phase of RAGE.
+        """The remaining measurements of a phase of a rule with phases, such as RAGE.
 
-        Before the first design is measured, what is left of that.
+        Before the first design is measured, the remaining arms of the design.
 
         Parameters
         ----------
@@ -545,15 +545,15 @@ class Engine:
         *,
         scatter: ArrayLike | None = None,
     ) -> None:
-        """Begin with these measurements, as if they had all come at once.
+        """Reset to these measurements, as if they had all come at once.
 
         Parameters
         ----------
         counts, sums
             Number of measurements of every arm, and sums of their values (K,).
         memory
-            An engine whose compiled rules are taken over with what they remember besides the data;
-            None leaves the sampling rule as it is, and settles pairs by these measurements alone.
+            An engine whose memory of the compiled rules is copied, with the settled pairs. None
+            keeps the sampling rule's memory and forgets settled pairs.
         scatter
             As the attribute of that name (K,); needed where the noise is unknown or bounded.
 
@@ -711,7 +711,7 @@ class Engine:
     def follow(
         self, batch: EventBatch, successor: Callable[[Engine], Engine] | None = None
     ) -> tuple[Verdict | None, NDArray[np.int64]]:
-        """Take in events of a study.
+        """Replay events of a study.
 
         Parameters
         ----------
@@ -787,9 +787,9 @@ def check_rules(
 def new_setting(
     question: Question, algorithm: Any, proven: bool = False, price: Vector | None = None
 ) -> Setting:
-    """The question as kernels read it; a price (K,) is infinite where nothing can be measured.
+    """The question as kernels read it; a price (K,) is infinite for arms that cannot be measured.
 
-    Phantom measurements of the published runs have no place where something is to be proven.
+    With a proof there are no phantom measurements.
     """
     model, at = question.model, coordinates(question.model)
     authors = bool(getattr(algorithm, "authors", False))
@@ -817,9 +817,9 @@ def new_setting(
 
 
 def new_state(setting: Setting, plays: bool = True, settled: Settled | None = None) -> State:
-    """Nothing measured yet; a rule that `plays` the game needs a space of its own for that.
+    """A state without measurements; a rule that `plays` a game has a second search space.
 
-    A stopping rule that settles pairs shares what is `left` of them.
+    States of open trials share the `settled` pairs.
     """
     K, m = setting.X.shape[0], setting.m
     test = search_space(setting.X, setting.basis, m)
@@ -832,7 +832,7 @@ def new_state(setting: Setting, plays: bool = True, settled: Settled | None = No
 
 
 def new_settled(K: int, m: int) -> Settled:
-    """No pair is settled."""
+    """A record without settled pairs."""
     count = min(K, 2 * m + SPARE_ROWS)
     nobody = {name: np.full(n, -1, np.int64) for name, n in (("rows", K), ("owners", count))}
     return Settled.zeros({"K": K, "R": count}, used=np.zeros(count, np.int64), **nobody)
@@ -841,7 +841,7 @@ def new_settled(K: int, m: int) -> Settled:
 def begin_with(
     setting: Setting, state: State, counts: Vector, sums: Vector, scatter: Vector | None = None
 ) -> None:
-    """Let a state have these measurements, counts, sums and scatter (K,), and no past."""
+    """Reset a state to these measurements: counts, sums and scatter (K,)."""
     for name, value in state.fields().items():
         if isinstance(value, int | float):
             setattr(state, name, -1 if name.endswith(("_challenger", "_incumbent")) else 0)
@@ -856,7 +856,7 @@ def begin_with(
 def _first_design(
     question: Question, basis: NDArray[np.int64], every_arm: bool, price: Vector | None
 ) -> NDArray[np.int64]:
-    """The arms (n,) to measure first: all or a basis, several times where variances are unknown."""
+    """The arms (n,) to measure first: all or a basis, several times if variances are unknown."""
     can = np.arange(question.K, dtype=np.int64)
     if price is not None:
         can = can[np.isfinite(price)]

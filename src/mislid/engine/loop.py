@@ -1,7 +1,7 @@
 """Compiled steps of an engine: a simulated run, and the events of a study.
 
-Rules and sources of rewards are kernels that are called through their addresses: the same compiled
-steps serve all of them.
+Rules and sources of rewards are kernels that are called through their addresses, so the steps are
+compiled once for all of them.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def advance(
     while True:
         samples = state.samples
         planned = samples < design.shape[0]
-        # After a pause the state has been judged: once more could change its last bits.
+        # After a pause the state is judged already; a second time could change its last bits.
         looking = not planned and not own and state.queued == 0 and state.judged != samples
         if looking and judge(rules):
             return STOPPED
@@ -165,7 +165,7 @@ def advance(
 
 @kernel
 def tell(rules: Rules, design: Indices, arms: Indices, values: Vector) -> bool:
-    """Take in measurements and judge; whether the rules decide.
+    """Add measurements and judge; whether the rules decide.
 
     Not before the first design is measured, nor between the pulls of one round, as in a simulation.
     """
@@ -180,9 +180,9 @@ def tell(rules: Rules, design: Indices, arms: Indices, values: Vector) -> bool:
 
 @kernel
 def pretend(setting: Setting, state: State, pretended: State, waiting: Indices) -> None:
-    """The data and estimates, and open trials as if they had returned the estimate.
+    """Copy data and estimates, and add open trials as if they had returned the estimate.
 
-    Searches keep their own workspaces.
+    The two states have separate workspaces for searches.
     """
     pretended.samples, pretended.judged = state.samples, state.judged
     pretended.tests, pretended.last_test = state.tests, state.last_test
@@ -214,9 +214,9 @@ def pretend(setting: Setting, state: State, pretended: State, waiting: Indices) 
 
 @kernel
 def choose(rules: Rules, pretended: State, waiting: Indices, trial: int, chosen: Indices) -> None:
-    """Fill in the arms of new trials from this id on, as if open ones had returned the estimate.
+    """Choose the arms of new trials from this id on, as if open trials had returned the estimate.
 
-    At least one trial is open; their arms are `waiting`.
+    At least one trial is open; `waiting` are the arms of the open trials.
     """
     setting, state = rules.setting, rules.state
     # A rule that needs no estimate has none before the first test.

@@ -2,8 +2,8 @@
 
 The simulator measures what it proposes at once. In a study answers come late, in any order, or
 never, so a decision is defined as a function of the steps in their order, and of nothing else.
-Every process that replays them, at whatever pace, calls the same functions on the same numbers in
-the same order, and makes the same choices to the last bit.
+Every process that replays them calls the same functions on the same numbers in the same order, and
+makes the same choices to the last bit.
 
 - After every step of measurements the means are estimated and the stopping rule is tested, as the
   simulator does after every measurement.
@@ -176,7 +176,7 @@ Successor = Callable[["Engine"], "Engine"]
 def follow(
     engine: Engine, batch: EventBatch, successor: Successor | None = None
 ) -> tuple[Verdict | None, Arms]:
-    """Take in a batch; at a verdict `successor` gives the engine that goes on.
+    """Replay a batch; at a verdict `successor` gives the engine that goes on.
 
     The first verdict that decides, or None, and the arms (n,) of the new trials.
     """
@@ -202,7 +202,7 @@ def _is_begun(engine: Engine) -> bool:
 
 
 def _tell(engine: Engine, arms: Arms, values: Vector) -> Verdict | None:
-    """Take in measurements; the verdict if the rules decide."""
+    """Add measurements; the verdict if the rules decide."""
     if engine.is_compiled:
         decided = bool(loop.tell(engine._rules, engine._design, arms, values))
         engine._verdict = Verdict(decided)

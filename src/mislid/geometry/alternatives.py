@@ -126,7 +126,7 @@ class Alternative(Certified):
 
 
 class PairSolution(NamedTuple):
-    """An alternative of a pair and what proves it nearest, all in fresh arrays.
+    """An alternative of a pair with its proof, in new arrays.
 
     Shapes: means (K,), values (d,) of its linear part at the spanner's arms, multipliers (K,).
     The cost is infinite where no model reverses the pair, and the means then mean nothing.
@@ -164,9 +164,9 @@ class PairSolver:
         self._space.mu[:] = self._given - self._linear
 
     def floor(self) -> Vector:
-        """Multipliers (K,) that prove how far every model is from the means; zeros if not at all.
+        """Multipliers (K,) that bound the cost of every model from below.
 
-        Also zeros where the projection cannot be certified: they only help.
+        They are zero if the bound is 0, or if the projection cannot be certified.
         """
         from mislid.geometry.newton import STALLED
         from mislid.geometry.problem import NOBODY
@@ -330,7 +330,7 @@ def _structured(
         means, theta = np.full(model.K, np.nan), np.full(model.d, np.nan)
     else:
         theta = coordinates(model).theta(model, solution.values)
-        # Stated for the means as they are, rounded, so that anyone recomputes the same number.
+        # The cost of the rounded means, so that anyone recomputes the same number.
         cost = 0.5 * float(np.sum(w * (means - given) ** 2))
     return Alternative(
         model=model,
@@ -349,7 +349,7 @@ def _structured(
 
 
 class AlternativeSearch:
-    """A closest-alternative search that remembers: for sequences of similar means and weights.
+    """A closest-alternative search with a memory, for sequences of similar means and weights.
 
     Certificates of the pairs solved so far prune later calls, and their solutions start later
     solves. Answers are exact whatever the search remembers.
@@ -369,7 +369,7 @@ class AlternativeSearch:
     >>> a.pair, a.pairs_solved, round(a.cost, 6)
     ((1, 2), 1, 0.0275)
 
-    With other incumbents, the question is who could be better than these:
+    The alternative for other incumbents than the best arms:
 
     >>> search.closest([0.4, 0.5, 0.8], [1.0, 1.0, 1.0], incumbents=[1]).cost
     0.0

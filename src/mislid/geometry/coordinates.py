@@ -1,10 +1,9 @@
 """The coordinates of the compiled functions, and their workspaces.
 
-A linear model is written by its values at the arms of a barycentric spanner.
-Whatever the features' scale or collinearity, the coordinates X (K, d) of the arms have
-entries of at most one and X[basis] is the identity. A theta in them lists the linear model's
-values at the basis arms. Arms that came late have no part in the choice of the basis, and their
-entries may be larger.
+Arms are combinations of the arms of a barycentric spanner, the basis. Whatever the features' scale
+or collinearity, the coordinates X (K, d) are at most 1 in size, and X[basis] is the identity. A
+theta in these coordinates lists the linear model's values at the basis arms. Arms added late have
+no part in the choice of the basis, and their coordinates may be larger.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from mislid.geometry.search import SearchSpace
 from mislid.geometry.spanner import Arms, coordinates_in, spanner_coordinates
 from mislid.model import Model
 
-# Of arms that came late: beyond, few digits are left of their features.
+# Largest coordinate of arms added late; beyond it their features would have few digits.
 LARGEST = 1e4
-# Certificates that a search remembers: of all pairs where these take no more than ROOM numbers,
-# otherwise enough for those that ever come close. A rule that visits more pairs than are remembered
+# Certificates that a search remembers: of all pairs if these take no more than ROOM numbers, else
+# enough for those that ever come close. A rule that visits more pairs than are remembered
 # solves each of them again in every round.
 ROOM = 1 << 18
 NEAR_SLOTS, NEAR_ROOM = 256, 1 << 23
 
 
 class Coordinates(NamedTuple):
-    """All arms, written as combinations of a spanner's arms.
+    """All arms as combinations of the arms of a spanner.
 
     Attributes
     ----------
@@ -67,10 +66,10 @@ def coordinates(model: Model) -> Coordinates:
 
 
 def set_late(model: Model, late: Sequence[int]) -> None:
-    """Let the arms `late` have no part in the model's coordinates.
+    """Exclude the arms `late` from the choice of the model's basis.
 
-    What the other arms' coordinates are does not depend on them then. They must be combinations of
-    the others.
+    The coordinates of the other arms then do not depend on them. They must be combinations of the
+    others.
 
     Examples
     --------
@@ -99,7 +98,7 @@ def set_late(model: Model, late: Sequence[int]) -> None:
 
 
 def _spanner_of(features: Matrix) -> Arms:
-    """Arms that span what all of these (K, d) do, increasing."""
+    """Arms with the same span as all features (K, d), increasing."""
     if len(features) == 1 or not features.any():
         return np.flatnonzero(features.any(axis=1))[:1]
     return spanner_coordinates(Model(features, 0.0).features)[0]

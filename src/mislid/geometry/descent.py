@@ -25,7 +25,7 @@ UPPER_LOWER = 1  # i at its upper wall, j at its lower one: the edge of the doma
 UPPER_UPPER = 2
 LOWER_LOWER = 3
 LOWER_UPPER = 4
-# One side of a corner, for one-sided derivatives.
+# Sides of a corner, for one-sided derivatives.
 TIED_TO_J = 5
 TIED_TO_I = 6
 APART = 7
@@ -122,7 +122,7 @@ def corner_at(
 
 @inner
 def released(state: int, zi: float, zj: float, alpha: float, eps: float, noise: float) -> int:
-    """Where to go from a corner with multipliers zi, zj, alpha; the state itself if optimal.
+    """The state after a corner with multipliers zi, zj, alpha; the same state if optimal.
 
     A wrong sign below `noise` does not count.
     """
@@ -156,7 +156,7 @@ def gap_to_close(space: NewtonSpace) -> float:
 
 @inner
 def unstructured(space: NewtonSpace) -> tuple[float, float]:
-    """The bound of z = 0 and its alpha: what the pair costs if no other arm can tell."""
+    """The bound of z = 0 and its alpha: the cost if no other arm matters."""
     G = gap_to_close(space)
     if space.i < 0 or G <= 0.0:
         return 0.0, 0.0

@@ -21,17 +21,17 @@ from mislid._validation import Matrix, Vector, as_number
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
 
-# Rounding that is forgiven: in A'z = 0 against |z|_1 max |A|, in costs, and in statements about an
-# arm's mean against its size; and what the largest mean in sight adds to the latter.
+# Tolerated rounding: in A'z = 0 relative to |z|_1 max |A|, in costs, and in an arm's mean relative
+# to its size; and in an arm's mean relative to the largest mean.
 SLACK = 1e-9
 LARGEST_SLACK = 1e-13
-# Multipliers of so many arms, the heaviest, are added up one by one. An inequality of Cauchy and
-# Schwarz bounds those of all others, which loses a fifth of their sum where all are alike.
+# The multipliers of so many arms, the heaviest, are summed exactly. The inequality of Cauchy and
+# Schwarz bounds those of all others; it loses a fifth of their sum if all are alike.
 HEAVY = 128
-# Closed forms are trusted to this: pairs that cost hardly more than the cheapest one, on which
-# the answer rests, should be proved by multipliers that anyone can look at.
+# Closed-form bounds count times this, so that pairs that cost hardly more than the cheapest one are
+# proved by multipliers.
 TRUST = 0.99
-# Numbers that are held at a time, whatever the number of pairs and arms.
+# Largest number of array entries at a time.
 MOST_NUMBERS = 1 << 16
 
 # (challenger, incumbent) in each row: what an answer could have wrong.
@@ -41,7 +41,7 @@ Arms = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What of a certificate does not hold; true where everything does.
+    """The result of checking a certificate; true if everything holds.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Certified:
 
         Examples
         --------
-        Someone who claims a smaller cost is found out:
+        A wrong cost is detected:
 
         >>> from dataclasses import replace
         >>> from mislid import project
@@ -273,7 +273,7 @@ def pair_bounds(problem: PairProblem, pairs: Pairs, proofs: Proofs) -> Vector:
 
 
 def _balance(model: Model, proofs: Proofs) -> tuple[Matrix, Matrix]:
-    """|A'z| and what of it is forgiven, both (n, d)."""
+    """|A'z| and its tolerance, both (n, d)."""
     # Against all multipliers: those of a column's own arms may be rounding altogether.
     sizes = np.sum(np.abs(proofs.multipliers), axis=1) + 2.0 * np.abs(proofs.alphas)
     allowed: Matrix = SLACK * sizes[:, None] * np.max(np.abs(model.features), axis=0)
@@ -310,7 +310,7 @@ def balanced(X: Matrix, weights: Vector, multipliers: Vector, alpha: float = 0.0
 def multiplier_failures(
     model: Model, multipliers: Vector, alpha: float = 0.0, pair: tuple[int, int] | None = None
 ) -> list[str]:
-    """What keeps (multipliers, alpha) from being feasible for a pair, or for the projection."""
+    """Why (multipliers, alpha) are not feasible for a pair, or for the projection."""
     proof = _one_proof(multipliers, alpha, pair)
     if feasible(model, proof)[0]:
         return []
@@ -332,9 +332,9 @@ def multiplier_failures(
 
 
 def membership_failures(model: Model, given: Vector, means: Vector, theta: Vector) -> list[str]:
-    """What keeps means, found near the given ones, from lying in the tube around A theta.
+    """Why means, found near the given ones, are not in the tube around A theta.
 
-    The size of the given means says what is rounding.
+    The tolerance for rounding depends on the size of the given means.
     """
     sizes = np.abs(model.features) @ np.abs(theta) + np.abs(means)
     slack = SLACK * sizes + LARGEST_SLACK * np.max(sizes + np.abs(given))
@@ -349,7 +349,7 @@ def membership_failures(model: Model, given: Vector, means: Vector, theta: Vecto
 def order_failures(
     given: Vector, means: Vector, pair: tuple[int, int], tolerance: float
 ) -> list[str]:
-    """What keeps means, found near the given ones, from reversing a pair."""
+    """Why means, found near the given ones, do not reverse a pair."""
     i, j = pair
     short = float(means[j] + tolerance - means[i])
     if short <= LARGEST_SLACK * (float(np.max(np.abs(means) + np.abs(given))) + tolerance):
@@ -359,10 +359,10 @@ def order_failures(
 
 
 def negligible_cost(given: Vector, weights: Vector, tolerance: float = 0.0) -> float:
-    """A cost that counts as zero: the heaviest arm moved by a millionth of what means differ by.
+    """A cost that counts as zero: that of moving the heaviest arm by a millionth of the spread.
 
-    Or, if that is more, an arm by the rounding of its level. Means differ by what the middle one of
-    them is from the median, twice: an arm far from all others is no measure.
+    Or, if it is larger, that of the rounding of a mean. The spread is twice the median distance
+    from the median, so that one outlying arm does not matter.
     """
     apart = 2.0 * float(np.median(np.abs(given - np.median(given))))
     millionth = float(np.max(weights)) * (1e-6 * (apart + tolerance)) ** 2
@@ -421,9 +421,9 @@ def rival_failures(
 
 
 def projected(problem: PairProblem, floor: Vector | None) -> tuple[float, PairProblem]:
-    """What the floor's multipliers z (K,) prove of all models, and the problem at mu - z / w.
+    """The bound of the floor's multipliers z (K,) on all models, and the problem at mu - z / w.
 
-    A pair's bound at that point comes on top, where z has the scale that proves most.
+    A pair's bound at that point adds to it, if z has the scale with the largest bound.
     """
     if floor is None:
         return 0.0, problem
@@ -464,7 +464,7 @@ def closed_form_bounds(
 
 
 class _LinearBounds:
-    """What multipliers s z_lin prove, for the best s in [0, 1].
+    """Bounds of multipliers s z_lin, for the best s in [0, 1].
 
     With the weighted features' triangular factor R and C = A R^-1, a pair's z_lin is
     D C c - u for c = C_j - C_i, and what it weighs is |c|^2.

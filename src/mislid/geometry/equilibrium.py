@@ -32,23 +32,23 @@ from mislid.geometry.duality import (
 )
 from mislid.model import Model
 
-# A query asks for every pair this close to the cheapest one: its cut will be needed soon.
+# A query returns every pair whose cost is within this factor of the least: its cut is needed soon.
 RATIO = 1.5
 MOST_CALLS = 1000
-# The simplex method has been seen to cycle; beyond so many steps a row or column it does.
+# The simplex method may cycle; it is stopped after so many steps for each row and column.
 MOST_PIVOTS = 5
-# A gap that did not shrink in so many calls is the search's own, and will not.
+# A gap that has not shrunk in so many calls is due to the search and will not close.
 MOST_IDLE = 40
-# Queries keep this share of the gap for all arms: they lose no more by that, and alternatives
-# at weights of zero make shallow cuts.
+# Queries give this share of the gap to all arms. It costs no more than that, and alternatives at
+# weights of zero make shallow cuts.
 EVERYWHERE = 0.1
 # A cut or an arm takes part in a mixture where it has at least this share of the average.
 PART = 0.1
-# Cuts that are kept, and asked for at once, beyond multiples of the number that take part.
+# Cuts that are kept, and returned by a query, beyond multiples of the number that take part.
 SPARE = 200
-# Cuts are forgotten where the gap is at most this share of what it was the last time.
+# More cuts are forgotten if the gap is at most this share of the gap at the last time.
 SHRUNK = 0.8
-# Numbers in multipliers that are remembered, and that are looked at together.
+# Numbers in multipliers that are remembered, and that are processed at a time.
 MOST_KEPT, MOST_NUMBERS = 1 << 22, 1 << 17
 
 
@@ -124,8 +124,7 @@ def solve_game(
     """Close the gap between both sides of H to `rtol`, by cutting planes between two points.
 
     Each query lies half way between the best allocation so far and the best for the cuts, which is
-    known as well as the gap deserves. Without any alternative H is infinite, whatever the
-    allocation.
+    solved to an accuracy that fits the gap. Without any alternative H is infinite.
     """
     game = _Game(means, noise, pool, noise / noise.sum())
     query, idle = game.best, 0
@@ -185,7 +184,7 @@ class _Game:
         return (1.0 - EVERYWHERE * gap) * ahead + EVERYWHERE * gap * self._start
 
     def _unit(self) -> float:
-        """A gain that some allocation is sure of, against all cuts."""
+        """A gain that some allocation reaches against all cuts."""
         start = np.stack([self.best, np.full(self.best.size, 1.0 / self.best.size)])
         unit = float(np.max(np.min(self._table @ start.T, axis=0)))
         return unit if unit > 0.0 else 1.0
@@ -298,8 +297,8 @@ class UnstructuredSearch:
 class PairSearch:
     """All pairs within a ratio of the cheapest one, solving few others.
 
-    Pairs are visited in the order of what is proved of them: by closed forms, which say of most
-    that they are far away, and by the multipliers that a pair had when it was solved before.
+    Pairs are visited in the order of their bounds: by closed forms, which exclude most pairs, and
+    by the multipliers of earlier solves.
     """
 
     def __init__(self, model: Model, means: Vector, m: int, tolerance: float) -> None:
@@ -342,7 +341,7 @@ class PairSearch:
         return self._proofs([(one.multipliers, one.alpha) for one in found], needed)
 
     def _aim(self, weights: Vector) -> Vector:
-        """Get ready to solve pairs at these weights; what closed forms prove of each (P,)."""
+        """Prepare to solve pairs at these weights; returns closed-form bounds (P,)."""
         self._solver.weigh(weights)
         return closed_form_bounds(self._problem(weights), self._pairs, self._solver.floor())
 
@@ -350,7 +349,7 @@ class PairSearch:
         return PairProblem(self._model, self._means, weights, self._tolerance)
 
     def _kept_bounds(self, chosen: NDArray[np.int64], weights: Vector) -> Vector:
-        """What kept multipliers prove of some pairs (n,); 0 where there are none."""
+        """Bounds of some pairs (n,) by kept multipliers; 0 where there are none."""
         bounds = np.zeros(chosen.size)
         known = [n for n, p in enumerate(chosen.tolist()) if p in self._kept]
         step = max(1, MOST_NUMBERS // self._model.K)
@@ -381,7 +380,7 @@ class PairSearch:
         K, d = self._model.K, self._model.d
         means = np.array([solution.means for solution in found.values()]).reshape(-1, K)
         values = np.array([solution.values for solution in found.values()]).reshape(-1, d)
-        # Stated for the means as they are, rounded, so that anyone recomputes the same numbers.
+        # The costs of the rounded means, so that anyone recomputes the same numbers.
         costs = 0.5 * (means - self._means) ** 2 @ weights
         bounds = np.minimum([solution.bound for solution in found.values()], costs)
         thetas = coordinates(self._model).theta(self._model, values.T).T

@@ -7,7 +7,7 @@ import math
 from mislid._jit import Indices, Matrix, Vector, inner_loop, kernel_loop
 
 
-# Loops for `out[:] = x`: the error messages of a slice assignment take numba seconds to compile.
+# Loops in place of `out[:] = x`: slice assignments take numba seconds to compile.
 @inner_loop
 def fill(out: Vector, value: float) -> None:
     """Set every entry of out to `value`."""

@@ -5,7 +5,7 @@ With the means eliminated only theta is left:
     F(theta) = sum_{k not i, j} 1/2 w_k (|mu_k - x_k| - eps)_+^2  +  g(x_i, x_j),  x = X theta.
 
 F is convex and piecewise quadratic. Newton's method with a line search lands on the minimiser
-after a few steps, exactly, because the last step solves the right quadratic. The gradient is
+after a few steps, exactly, because the last step solves its quadratic piece. The gradient is
 -X'z and the Hessian X' diag(h) X for tube multipliers z (K,) and curvatures h (K,), so both live on
 the arms that touch a wall. Where those do not span, F is flat; a small proximal term picks a point.
 
@@ -44,7 +44,7 @@ SOLVED, STALLED, INFEASIBLE = 0, 1, 2
 
 # A cost below this multiple of the largest one in sight is zero up to rounding.
 ROUNDING = 1e-28
-# What a solve must prove on inputs too hard for the requested accuracy.
+# Accuracy for inputs that are too hard for the requested one.
 LOOSE, LOOSE_ABSOLUTE = 1e-6, 1e-18
 # Proximal terms of the attempts by rotations, in units of the least over the largest weight.
 PROXIMITIES = (1e-8, 1.0, 1e4)
@@ -77,7 +77,7 @@ def _shortfall(theta: Vector, space: NewtonSpace) -> float:
     for a in range(theta.shape[0]):
         short -= space.difference[a] * theta[a]
         size += abs(space.difference[a] * theta[a])
-    # Within rounding of the edge is on it: from just inside, no step would fit.
+    # A theta within rounding of the edge counts as on it: from just inside, no step would fit.
     return short if short < -1e-14 * size else max(short, 0.0)
 
 
@@ -197,8 +197,9 @@ def minimise(
             slope0, drift, growth = newton_step(proximity, state, not recentre, space)
         settled = slope0 > -1e-15 * F and (tilted or slope0 >= 0.0)
         if settled:
-            # As good as minimal: only the multipliers gain. Along the proximal term's pull theta
-            # could only lose; once that is gone, a tiny slope can still be a long valley.
+            # Theta is minimal up to rounding; refine the multipliers only. While the proximal
+            # term pulls, moving theta could only increase F; without it, a tiny slope may be a long
+            # valley.
             alpha = refine_multipliers(alpha, space)
         else:
             t, after = line_search(G, state, slope0, drift, growth, space)
@@ -218,8 +219,8 @@ def minimise(
         if F - bound <= rtol * F + atol:
             return SOLVED, F, bound, alpha, taken + 1
         if pinned:
-            # The proximal term tilts multipliers that should vanish; believe their sign only
-            # when they are clear of it, or when the term has just been centred here.
+            # The proximal term perturbs multipliers that should vanish. Use their sign only if they
+            # exceed the perturbation, or if the term has just been centred here.
             noise = 1e-6 * abs(alpha) if tilted else 0.0
             onward = released(state, z[i], z[j], alpha, eps, noise)
             z[i] -= alpha
@@ -248,10 +249,10 @@ ATTEMPTS = 1 + 2 * len(PROXIMITIES)
 def solve(theta: Vector, rtol: float, space: NewtonSpace) -> Outcome:
     """`minimise`, by normal equations or, where these do not certify, by rotations.
 
-    The proximal terms of later attempts reach from far below the lightest arm to above it: flat
-    directions need the one or the other. What no attempt certifies to `rtol` is certified to
-    LOOSE. Where that fails too, all is tried again from zero, then given up as STALLED. `hasty`
-    spaces give up after the first attempt.
+    The proximal terms of later attempts range from far below the lightest arm to above it, because
+    flat directions need one or the other. If no attempt certifies `rtol`, LOOSE is tried; if that
+    fails, all is tried again from zero, and then the status is STALLED. `hasty` spaces give up
+    after the first attempt.
     """
     scale, worst, rounding, spread = cost_scales(space)
     copy(theta, space.start)

@@ -1,4 +1,4 @@
-"""What a compiled solve reads, and the workspace it writes to."""
+"""The input and the workspace of a compiled solve, and bounds on its cost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNIT_ROUNDOFF = 2.0**-52
 
 
 class NewtonSpace(Struct):
-    """What a solve reads, and everything that it writes to.
+    """The input and the workspace of a solve.
 
     The nearest model to the means mu; for a pair, the nearest with lambda_i >= lambda_j + tol.
     i = j = NOBODY is the projection. X is the identity on the arms `spanner`: products with it
@@ -50,8 +50,8 @@ class NewtonSpace(Struct):
     i: int  # challenger
     j: int  # incumbent
     tol: float
-    level: float  # of the means before they were centred: the size whose rounding they carry
-    hasty: bool  # whether to give up where the first attempt certifies nothing
+    level: float  # size of the means before they were centred, which determines their rounding
+    hasty: bool  # whether to give up if the first attempt certifies nothing
     upper: PerArm  # distance of the mean above the tube's upper wall
     lower: PerArm  # and above its lower wall
     step_x: PerArm  # what the step does to the linear values
@@ -91,7 +91,7 @@ def set_problem(i: int, j: int, eps: float, tol: float, level: float, space: New
 def set_metric(w: Vector, space: NewtonSpace) -> None:
     """Keep the weights w (K,) and their metric X' diag(w) X.
 
-    It is lifted a little, so that directions without weight have a length.
+    A little is added to its diagonal, so that directions without weight have a length.
     """
     copy(w, space.w)
     metric, d = space.metric, space.metric.shape[0]
@@ -107,7 +107,7 @@ def set_metric(w: Vector, space: NewtonSpace) -> None:
 
 @inner
 def _fit_rest(mu: Vector, space: NewtonSpace, centre: Vector) -> None:
-    """Add to a linear fit (d,) that of what it leaves of the means."""
+    """Add the fit of the residuals to a linear fit (d,)."""
     X, w, spanner, rest = space.X, space.w, space.spanner, space.rest
     times(X, spanner, rest, centre, space.step_x)
     for k in range(mu.shape[0]):
@@ -120,9 +120,9 @@ def _fit_rest(mu: Vector, space: NewtonSpace, centre: Vector) -> None:
 
 @inner
 def set_centre(mu: Vector, space: NewtonSpace, centre: Vector) -> None:
-    """Fill centre (d,) with a linear fit to the means, near enough to measure them from.
+    """Fill centre (d,) with a linear fit to the means, from which they are then measured.
 
-    Distances between models, not their common level, should carry the digits. Needs the metric.
+    So the common level of the means costs no digits. Needs the metric.
     """
     fill(centre, 0.0)
     _fit_rest(mu, space, centre)
@@ -131,10 +131,10 @@ def set_centre(mu: Vector, space: NewtonSpace, centre: Vector) -> None:
 
 @inner_loop
 def cost_scales(space: NewtonSpace) -> tuple[float, float, float, float]:
-    """Costs to measure others by, and the lightest weight over the heaviest.
+    """Three scales of costs, and the lightest weight over the heaviest.
 
-    What the means cost at theta = 0 without a tube; what the farthest of them would cost if it had
-    the heaviest weight; and what the rounding of the means costs.
+    The cost of the means at theta = 0 without a tube; that of the farthest mean with the heaviest
+    weight; and the cost of the rounding of the means.
     """
     mu, w, i, j = space.mu, space.w, space.i, space.j
     lightest, heaviest, total, cost, farthest = np.inf, 0.0, 0.0, 0.0, 0.0
@@ -154,7 +154,7 @@ def cost_scales(space: NewtonSpace) -> tuple[float, float, float, float]:
 
 @inner_loop
 def dual_bound(z: Vector, alpha: float, theta: Vector, space: NewtonSpace) -> float:
-    """The lower bound that (z, alpha) proves, less what rounding in X'z = 0 may be worth.
+    """The lower bound that (z, alpha) proves, less the effect of rounding in X'z = 0.
 
     (v'mu + alpha tol - eps |z|_1)_+^2 / (2 sum v_k^2 / w_k), v = z + alpha (e_j - e_i).
     """
@@ -176,7 +176,7 @@ def dual_bound(z: Vector, alpha: float, theta: Vector, space: NewtonSpace) -> fl
             square += v * v / w[k] if w[k] > 0.0 else np.inf
     for a in range(theta.shape[0]):
         value -= 2.0 * abs(residual[a] * theta[a])
-        # The bound is blind to the scale of z: multipliers that are all rounding prove nothing.
+        # The bound does not depend on the scale of z: multipliers that are rounding prove nothing.
         if abs(residual[a]) > 1e-5 * size:
             return 0.0
     if value <= 0.0:

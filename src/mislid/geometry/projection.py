@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mislid.geometry.problem import NewtonSpace
 
 RTOL = 1e-10
-# The proximal term that picks the theta nearest to least squares, and what half of it corrects.
+# Size of the proximal term that selects the theta nearest to least squares.
 NEAREST = 1e-5
 
 

@@ -1,9 +1,9 @@
-"""Compiled search for the closest alternative: bound every pair, solve only what the bounds leave.
+"""Compiled search for the closest alternative: bound every pair, and solve few.
 
-Visit the pairs in increasing order of a lower bound. A pair that comes up with a crude bound gets
-a better one; one whose bound is already good is solved. The search ends when the next bound
-exceeds the best cost. The multipliers of solved pairs stay valid for ever, whatever the means and
-the weights become, so in a sequence of similar calls one solve a call is the rule.
+Visit the pairs in increasing order of a lower bound. A pair with a crude bound gets a better one; a
+pair with a good bound is solved. The search ends when the next bound exceeds the best cost. The
+multipliers of solved pairs stay valid at all other means and weights, so most calls in a sequence
+of similar ones need one solve.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CRUDE, GOOD, DONE = 0, 1, 2
 
 
 class SearchSpace(Struct):
-    """What a search needs and what it remembers from earlier calls.
+    """The workspace of a search, and its memory of earlier calls.
 
     P = m (K - m) pairs; `kept_*` hold certificates of solved pairs, one per slot. The means less
     the projection's linear part, and the weights, are in `newton`.
@@ -90,7 +90,7 @@ def _kept_bound(slot: int, i: int, j: int, eps: float, tol: float, space: Search
 
 @inner_loop
 def _linear_bound(i: int, j: int, eps: float, tol: float, space: SearchSpace) -> float:
-    """What the multipliers s z_lin add to the projection's cost, for the best s in [0, 1].
+    """The bound of s z_lin on top of the projection's cost, for the best s in [0, 1].
 
     z_lin = (D A V^-1 A' - I) u is optimal for eps = 0, z = 0 is the unstructured bound.
     """
@@ -135,7 +135,7 @@ def _linear_bound(i: int, j: int, eps: float, tol: float, space: SearchSpace) ->
 
 @inner
 def _centre_means(mu: Vector, space: SearchSpace) -> None:
-    """Measure the means from the centre: distances, not a common level, carry the digits."""
+    """Measure the means from the centre, so that their common level costs no digits."""
     newton = space.newton
     times(newton.X, newton.spanner, newton.rest, space.middle, space.linear)
     for k in range(mu.shape[0]):
@@ -144,7 +144,7 @@ def _centre_means(mu: Vector, space: SearchSpace) -> None:
 
 @inner
 def _aim(mu: Vector, w: Vector, space: SearchSpace) -> None:
-    """Get ready to project the means, from the last projection on."""
+    """Prepare to project the means, starting at the last projection."""
     set_metric(w, space.newton)
     level = 0.0
     for k in range(mu.shape[0]):
@@ -167,9 +167,9 @@ def _keep_projection(mu: Vector, space: SearchSpace) -> None:
 
 @inner
 def aim_at_projection(w: Vector, found: SearchSpace, space: SearchSpace) -> None:
-    """Get ready to search the pairs around the projection that `found` has, at other weights.
+    """Prepare to search the pairs around the projection in `found`, at other weights.
 
-    A model is its own projection, at no cost.
+    The projection is a model and its own projection, at no cost.
     """
     set_metric(w, space.newton)
     copy(found.linear, space.linear)
@@ -181,7 +181,7 @@ def aim_at_projection(w: Vector, found: SearchSpace, space: SearchSpace) -> None
 
 @inner
 def forget_means(space: SearchSpace) -> None:
-    """Get ready to search the pairs around the projection instead of the means."""
+    """Prepare to search the pairs around the projection instead of the means."""
     copy(space.projected, space.newton.mu)
     fill(space.floor, 0.0)
     space.base = 0.0
@@ -272,7 +272,7 @@ def _keep_answer(space: SearchSpace) -> None:
 
 @kernel
 def better_bound(p: int, i: int, j: int, eps: float, tol: float, space: SearchSpace) -> float:
-    """Of a pair that came up with a crude bound; the linear one comes on top of the floor."""
+    """A better bound for a pair with a crude one: that of a kept certificate, or the linear one."""
     if space.slot[p] >= 0:
         return _kept_bound(space.slot[p], i, j, eps, tol, space)
     return space.base + _linear_bound(i, j, eps, tol, space)

@@ -38,16 +38,17 @@ from mislid.geometry.linalg import (
 from mislid.geometry.order import heapify, pop
 from mislid.geometry.problem import NewtonSpace
 
-# Up to this share of d, the arms beyond the spanner that touch make the cheaper system.
+# The low-rank step is cheaper if the arms beyond the spanner that touch are fewer than this share
+# of d.
 FEW = 0.6
-# Spanner arms that do not touch leave 1 / proximity in the system. Where it cancels, that many
-# digits are lost: beyond the first number the step is refined, beyond the second not taken.
+# Spanner arms that do not touch leave 1 / proximity in the system, and digits are lost where it
+# cancels. Beyond a loss of LOSS the step is refined, beyond MOST_LOSS it is not taken.
 LOSS, MOST_LOSS = 1e3, 1e14
 
 
 @inner
 def forget_information(space: NewtonSpace) -> None:
-    """Start the sums of `newton_step` anew."""
+    """Reset the sums of `newton_step`."""
     fill(space.summed, 0.0)
     for a in range(space.step.shape[0]):
         fill(space.information[a], 0.0)
@@ -57,7 +58,7 @@ def forget_information(space: NewtonSpace) -> None:
 def _sum_information(space: NewtonSpace) -> None:
     """X' diag(h) X: arms that touch a wall since the last step are added.
 
-    Once one has left, everything is summed anew: subtracting it would leave its rounding behind.
+    Once an arm has left, everything is summed again: subtraction would leave its rounding.
     """
     X, h, summed = space.X, space.curvature, space.summed
     left = False
@@ -153,7 +154,7 @@ def _scale(proximity: float, space: NewtonSpace) -> None:
 
 @inner_loop
 def _unbalanced(proximity: float, n: int, size: int, pin: Vector, space: NewtonSpace) -> None:
-    """Replace the scaled pull and the right-hand side by what the step leaves of them."""
+    """Replace the scaled pull and the right-hand side by their residuals after the step."""
     h, z, sx = space.curvature, space.multipliers, space.step_x
     root, y = space.roots, space.work
     for a in range(y.shape[0]):
@@ -176,7 +177,7 @@ def _unbalanced(proximity: float, n: int, size: int, pin: Vector, space: NewtonS
 
 @inner_loop
 def _stay_pinned(pin: Vector, row: Vector, root: Vector, p: Vector) -> None:
-    """Make pin'p = 0 to the last digit, where the system left it a few short; row = root * pin."""
+    """Correct p so that pin'p = 0 to the last digit; row = root * pin."""
     shift = dot(pin, p) / dot(row, row)
     for a in range(p.shape[0]):
         p[a] -= shift * row[a] * root[a]

@@ -40,7 +40,7 @@ from mislid.geometry.equilibrium import (
 from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model, as_model, refuse_other_labels
 
-# Both sides of the game are recomputed after it ends; the rest of rtol is kept for that.
+# The game gets this share of rtol; the rest is for rounding when both sides are recomputed.
 SHARE = 0.9
 ROUNDING = 1e-9
 
@@ -100,7 +100,7 @@ class CharacteristicTime:
     proofs
         Pairs (p, 2), multipliers (p, K) and alphas (p,) for weak duality.
     floor
-        Multipliers (K,) of the projection: what they prove of all models closed forms add to.
+        Multipliers (K,) of the projection. They bound all models; closed forms add to their bound.
     calls
         Number of closest-alternative searches.
     pairs_solved
@@ -110,14 +110,14 @@ class CharacteristicTime:
 
     Examples
     --------
-    How the samples are best spread, where those of the best arm are noisier:
+    The optimal allocation, if the best arm is noisier:
 
     >>> model = Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)
     >>> time = characteristic_time(model, [0.4, 0.5, 0.8], 1, noise=[0.4, 0.4, 0.8])
     >>> time.allocation.round(2).tolist()
     [0.25, 0.25, 0.5]
 
-    What any method needs for error rates of 5% and of one in a million:
+    The samples that any method needs for error rates of 5% and of one in a million:
 
     >>> round(time.samples(0.05)), round(time.samples(1e-6))
     (85, 442)
@@ -409,7 +409,7 @@ def _time(rate: float) -> float:
 
 
 class UpperSide(NamedTuple):
-    """What proves an upper side of T: bounds on the costs of pairs at weights (K,)."""
+    """The proof of an upper side of T: bounds on the costs of pairs at weights (K,)."""
 
     model: Model
     means: Vector
@@ -437,7 +437,7 @@ class UpperSide(NamedTuple):
 
     @property
     def time(self) -> float:
-        """What is proved: 1 / the least of the bounds."""
+        """The proved upper side: 1 / the least of the bounds."""
         problem = PairProblem(self.model, self.means, self.weights, self.tolerance)
         pairs = all_pairs(self.model.K, top_arms(self.means, self.m))
         bounds = np.maximum(

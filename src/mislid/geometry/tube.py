@@ -1,7 +1,7 @@
-"""How far means are from linear: the tube around the linear models that contains them.
+"""The smallest misspecification of given means: their Chebyshev distance from the linear models.
 
-The distance is Chebyshev's, found by one linear program. `mislid.model` computes it for instances
-when it is asked for; that is the one import that points up.
+One linear program finds it. `mislid.model` imports this module when an instance is asked for its
+deviation; that is the one import that points up.
 """
 
 from __future__ import annotations
@@ -134,9 +134,9 @@ def _solve(basis: Array, residual: Array) -> tuple[Array, Array]:
 def _exchanged(basis: Array, residual: Array, z: Array) -> tuple[Array, Array]:
     """Exchange arms until the equations of r + 1 of them solve the program to rounding.
 
-    A general solver stops at its own tolerance and drops small coefficients.  From where it
-    stopped, a few steps of the simplex method remain: the arm that is farthest from the centre
-    enters, and the arm whose multiplier first falls to zero leaves.
+    A general solver stops at its own tolerance and drops small coefficients. A few more steps of
+    the simplex method finish: the arm farthest from the centre enters, and the arm whose multiplier
+    first falls to zero leaves.
     """
     r = basis.shape[1]
     arms = _reference(basis, z)

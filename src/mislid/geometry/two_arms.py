@@ -1,4 +1,4 @@
-"""The closest alternative in closed form, where the tube is so wide that features say nothing."""
+"""The closest alternative in closed form, for tubes so wide that features do not matter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Closest = tuple[int, float, int, int]
 
 @inner
 def is_wide(eps: float, given: Vector, tol: float) -> bool:
-    """Whether the tube around zero holds all that a pair without structure can ask for."""
+    """Whether the tube around zero contains every alternative that moves two arms only."""
     if np.isinf(eps):
         return True
     largest = 0.0

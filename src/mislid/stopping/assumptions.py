@@ -62,9 +62,9 @@ class Dispersion:
     def log_evidence(self, factor: float = 1.0) -> float:
         """The logarithm of the evidence against `factor` times the declared noise.
 
-        If that factor suffices for every arm, the evidence ever exceeds ln(1/level) with probability at most
-        `level`, whatever rule chose the arms and however often one looks. One half of it is for all
-        arms together, the other for one arm that is worse than the rest.
+        If that factor suffices for every arm, the evidence ever exceeds ln(1/level) with
+        probability at most `level`, whatever rule chose the arms. One half of it is for all arms
+        together, the other for one arm that is worse than the rest.
         """
         shrunk = self.squares / factor**2
         together = log_scatter(self.counts.sum(), shrunk.sum())

@@ -270,8 +270,8 @@ def _scale(sizes: Family, unit: float, family: Family) -> None:
 
 # Evidence that is enough: family, challenger and incumbent, gap, width and curvature. For two arms
 # the gap, with the tolerance. Along features the gap beyond the bias, and g'V^-1 g and g'V^-2 g at
-# a noise of 1. For all arms the scale's index in place of the challenger, the square root of the cost
-# at a noise of 1 as the gap, and as the width the price, less the logarithm of the weight.
+# a noise of 1. For all arms the scale's index in place of the challenger, the root of the cost at a
+# noise of 1 as the gap, and as the width the price less the logarithm of the weight.
 Claim = tuple[int, int, int, float, float, float]
 
 

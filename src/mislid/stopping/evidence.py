@@ -306,7 +306,7 @@ class LinearForms(NamedTuple):
     spread: Spread | None = None
 
     def evidence(self, beyond: Vector) -> Vector:
-        """Evidence (n,) against values at these distances (n,) beyond the bias from the estimates."""
+        """Evidence (n,) against values at these distances (n,) beyond the bias."""
         if self.spread is not None:
             # Two arms with the same features: no model reverses them, or any may.
             level = self.variances[:, -1] == 0.0

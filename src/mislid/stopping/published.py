@@ -8,12 +8,12 @@ arm k and known noise sigma_k. It has no unit, and neither has a threshold.
 Noise that differs between arms. Divide arm k's rewards, its feature and its deviation by sigma_k.
 Measurements then have noise 1, features phi_k / sigma_k and deviations up to eps / sigma_k, and the
 paper's arguments apply word for word, with three changes. V = sum_k N_k phi_k phi_k' / sigma_k^2 is
-compared with L = max_k |phi_k| / sigma_k. Its trace is at most t L^2, so that after V >= 2 L^2 I
-the logarithm ln(1 + t ln(1/delta) / (2d)) stays as it is, with t the number of samples. And the
+compared with L = max_k |phi_k| / sigma_k. Its trace is at most t L^2, so after V >= 2 L^2 I the
+logarithm ln(1 + t ln(1/delta) / (2d)) does not change, with t the number of samples. The
 deviations' share, |eta|_N^2 <= t eps^2 with noise 1, becomes sum_k N_k (eps / sigma_k)^2 =
 eps^2 `information`, information = sum_k N_k / sigma_k^2.
 
-Confidence comes in as log_inverse = ln(1/delta); `information` is sum_k N_k / sigma_k^2.
+Functions take the confidence as log_inverse = ln(1/delta).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def printed_linear(t: float, d: int, eps: float, information: float, log_inverse
     return 0.5 * (deviation + math.sqrt(2.0 * linear_part(t, d, log_inverse))) ** 2
 
 
-# Where V is 2 L^2 I but for rounding, it is luck which side a pivot is on; a checker must agree.
+# Margin for V >= 2 L^2 I: a checker with other rounding must agree.
 BEYOND_ROUNDING = 1e-9
 
 
@@ -122,8 +122,8 @@ BEYOND_ROUNDING = 1e-9
 def _is_explored(setting: Setting, rule: ProjectedTest, state: State) -> bool:
     """Whether V >= 2 L^2 I, in spanner coordinates and units of the noise, as beta_lin needs.
 
-    Its proof works in any coordinates that are fixed beforehand, and needs this at the time of the
-    test only. In these, 2 d rounds over the spanner are enough, however collinear the features.
+    The proof of beta_lin works in any coordinates that are fixed beforehand, and needs this at the
+    time of the test only. In these coordinates 2 d rounds over the spanner are enough.
     """
     square, newton = rule.gram, state.test.newton
     gram(setting.X, newton.spanner, newton.rest, state.weights, square)
@@ -133,7 +133,7 @@ def _is_explored(setting: Setting, rule: ProjectedTest, state: State) -> bool:
 
 @inner
 def _threshold(setting: Setting, rule: ProjectedTest, state: State) -> float:
-    """What the cost of the closest alternative must exceed."""
+    """The threshold for the cost of the closest alternative."""
     K, d = setting.X.shape
     t, level, information = float(state.samples), rule.log_inverse, 0.0
     if rule.kind == HEURISTIC:
@@ -153,7 +153,7 @@ def _threshold(setting: Setting, rule: ProjectedTest, state: State) -> float:
 def _is_far(
     setting: Setting, rule: ProjectedTest, state: State, cost: float, i: int, j: int
 ) -> bool:
-    """Whether an alternative of this cost and pair is far enough."""
+    """Record an alternative of this cost and pair; whether its cost exceeds the threshold."""
     threshold = _threshold(setting, rule, state)
     record(state, cost, threshold, i, j)
     return cost > threshold
@@ -161,7 +161,7 @@ def _is_far(
 
 @inner
 def _is_near(setting: Setting, rule: ProjectedTest, state: State) -> bool:
-    """Whether the alternative found last is still too near: then no search is needed."""
+    """Whether the alternative found last is still too near, so that no search is needed."""
     if setting.responds or not is_doubt_valid(state):
         return False  # the sampling rule would search for it in a moment
     cost = cost_of_doubt(state, state.projected)
@@ -173,7 +173,7 @@ def _is_near(setting: Setting, rule: ProjectedTest, state: State) -> bool:
 def judge_projected(setting: Setting, rule: ProjectedTest, state: State, testing: bool) -> bool:
     """Estimate and, if `testing`, compare the closest alternative's cost with the threshold.
 
-    A search that certifies nothing leaves the question open.
+    If the search certifies nothing, there is no decision.
     """
     if not estimate(setting, state) or not testing:
         return False
