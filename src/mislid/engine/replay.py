@@ -10,8 +10,8 @@ makes the same choices to the last bit.
 - Every trial that a rule chose is one proposal, made with the random number of its id. Until all
   arms of the first design are measured, proposals go round the design.
 - With open trials, the rule sees the data as if each of them had returned the present estimate of
-  its arm. The pretended values never enter the data, nor a stopping test. What a rule learns at a
-  proposal, such as the gains of MisLid's game, it keeps.
+  its arm. These values enter neither the data nor a stopping test. A rule keeps what it learns at
+  a proposal, such as the gains of MisLid's game.
 
 A step of compiled rules is one call of a kernel; for rules written in Python the same is below in
 Python.
