@@ -35,8 +35,8 @@ from mislid._jit import Matrix, Struct, Vector, inner, inner_loop, kernel, linke
 from mislid.stopping.evidence import SPREAD, Families, Family
 from mislid.stopping.state import ALL_ARMS, LINEAR, NOTHING, TWO_ARMS, Setting, State
 
-# Tilts of a scale s, in units of s^2 over the number of arms (of features, along these), and their
-# shares. Without a tilt M stands alone, for a sigma that is smaller than values let one expect.
+# Tilts of a scale s, in units of s^2 over the number of arms (or of features), and their
+# shares. The tilt 0 leaves M unchanged; it serves for a sigma below the estimate.
 TILTS, SHARES = (0.0, 1.0, 4.0, 16.0), (0.2, 0.3, 0.3, 0.2)
 # Lower ends of the cells, in units of the estimated 1/sigma^2: even, then ever wider; from the last
 # one on to infinity.
@@ -49,7 +49,7 @@ AT_ONCE = 2_000_000
 PAUSE = 1.005
 # Rules use the estimated variance times 1 + this over the degrees of freedom.
 FEW = 3.0
-# Logarithms beyond this are enough whatever is added.
+# A term with a larger logarithm is enough alone.
 AMPLE = 600.0
 
 
@@ -179,7 +179,7 @@ class Spread:
         gaps: Vector,
         starts: Matrix | None = None,
     ) -> Vector:
-        """The least evidence over sigma where that of a known sigma is known.
+        """Lower bounds on the least evidence over sigma, from the evidence at every sigma.
 
         At sigma it is the logarithm of the sum of exp(heights + rates (gaps / sigma + starts)^2)
         over the scales.
