@@ -25,12 +25,16 @@ class Run(NamedTuple):
     instance: Instance
     rng: Generator
 
-    def proposals(self, rounds: int) -> Iterator[int]:
-        """The first design, then what the rule proposes; each is measured before the next."""
+    def proposals(self, rounds: int, *, test: bool = False) -> Iterator[int]:
+        """The first design, then what the rule proposes; it is measured when the next is asked for.
+
+        With `test`, until a stopping test decides.
+        """
         for arm in self.engine.design:
             self._measure(int(arm))
         for _ in range(rounds):
-            self.engine.judge(test=False)
+            if self.engine.judge(test=test).decided:
+                return
             arm = self.engine.propose()
             yield arm
             self._measure(arm)
@@ -44,6 +48,15 @@ class Run(NamedTuple):
         return Known(
             question.model, self.engine.estimate, question.noise, incumbents, question.tolerance
         )
+
+    def known_to_selective(self) -> Known:
+        """Without the pairs about which nothing is open, unless that is all of them."""
+        known, left = self.known(), self.engine._rules.state.settled
+        pairs = {(i, j) for i in range(known.model.K) for j in known.incumbents}
+        pairs = {(i, j) for i, j in pairs if i not in known.incumbents}
+        over = {(i, j) for i, j in pairs if left.dropped[i] or left.accepted[j]}
+        settled = frozenset(over | set(self.engine.settled()))
+        return known._replace(settled=settled if settled != pairs else frozenset())
 
     def measured(self) -> Measured:
         model = self.engine.question.model

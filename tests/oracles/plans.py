@@ -15,13 +15,17 @@ Floats = NDArray[np.float64]
 
 
 class Known(NamedTuple):
-    """The model, what is estimated (K,), the noise (K,), and the m best arms of the estimate."""
+    """The model, what is estimated (K,), the noise (K,), and the m best arms of the estimate.
+
+    Pairs (challenger, incumbent) that are `settled` are not looked at.
+    """
 
     model: Model
     estimate: Floats
     noise: Floats
     incumbents: list[int]
     tolerance: float = 0.0
+    settled: frozenset[tuple[int, int]] = frozenset()
 
 
 class Near(NamedTuple):
@@ -37,6 +41,8 @@ def alternatives(known: Known, shares: Floats) -> list[Near]:
     found = []
     for i in range(len(shares)):
         for j in known.incumbents if i not in known.incumbents else ():
+            if (i, j) in known.settled:
+                continue
             weights = shares / known.noise**2
             near = pair_alternative(
                 known.model, known.estimate, weights, i, j, tolerance=known.tolerance

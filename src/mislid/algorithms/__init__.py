@@ -16,6 +16,7 @@ from mislid.algorithms.phases import RAGE, XYAdaptive, XYStatic
 from mislid.algorithms.registry import (
     ALGORITHMS,
     Algorithm,
+    Selective,
     algorithm_names,
     as_algorithm,
     import_modules,
@@ -37,6 +38,7 @@ __all__ = [
     "LinGapE",
     "MisLid",
     "Oracle",
+    "Selective",
     "TopTwo",
     "TopTwoIDS",
     "UGapE",

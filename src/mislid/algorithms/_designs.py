@@ -16,8 +16,8 @@ import math
 import numpy as np
 
 from mislid._jit import PerArm, Struct, Vector, inner, kernel
-from mislid.algorithms._ridge import RidgeSpace, apply_measurement, invert, squared_distance
 from mislid.geometry.linalg import fill
+from mislid.stopping.ridge import RidgeSpace, apply_measurement, invert, squared_distance
 from mislid.stopping.state import Setting
 
 # Steps of Frank-Wolfe; the largest variance is then within a few per cent of the optimum.

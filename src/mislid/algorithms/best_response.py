@@ -28,6 +28,7 @@ from mislid.geometry.problem import NOBODY
 from mislid.geometry.search import SearchSpace, aim_at_projection, forget_means
 from mislid.geometry.two_arms import Closest, is_wide, leave_nothing_out, list_challengers
 from mislid.stopping.aims import SHORTLIST, Aims, aimed_arm, find_overdue, lagging_arm
+from mislid.stopping.elimination import exempt_settled
 from mislid.stopping.linear_fit import LinearFit
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import ALL_ARMS, NOTHING, Setting, State, closest
@@ -128,8 +129,10 @@ def keep_recent(rule: Round, challenger: int) -> None:
 
 
 @inner
-def leave_out(rule: Round, state: State, space: SearchSpace, uniform: float) -> None:
-    """Exempt the pairs of challengers outside the subset from a search.
+def leave_out(
+    setting: Setting, rule: Round, state: State, space: SearchSpace, uniform: float
+) -> None:
+    """Exempt pairs from a search: of challengers outside the subset, and settled ones.
 
     The subset has the recent challengers and `subset` random ones, chosen by `uniform` alone.
     """
@@ -151,6 +154,7 @@ def leave_out(rule: Round, state: State, space: SearchSpace, uniform: float) -> 
         for a in range(n):
             for b in range(m):
                 space.exempt[a * m + b] = kept[challengers[a]] == 0.0
+    exempt_settled(setting, state, space)
 
 
 @inner
@@ -203,6 +207,7 @@ class BestResponse(Algorithm):
         As for `MisLid`.
     """
 
+    can_select = True
     reads_costs = True
 
     exploration: float = 0.3
@@ -276,7 +281,8 @@ def _find_alternative(
     setting: Setting, rule: BestResponseStruct, state: State
 ) -> tuple[int, int, bool]:
     """Find the alternative to answer, into `state.test.below`; its pair, and whether one exists."""
-    known = rule.subset == 0 and state.answered == state.samples
+    all_pairs = rule.subset == 0 and not setting.selective
+    known = all_pairs and state.answered == state.samples
     if known:  # the stopping test has just found it
         state.rounds += 1
         return state.doubt_challenger, state.doubt_incumbent, True
@@ -315,16 +321,17 @@ def _spared_arm(setting: Setting, rule: BestResponseStruct, state: State, unifor
 @kernel
 def best_response(setting: Setting, rule: BestResponseStruct, state: State, uniform: float) -> int:
     """The arm to measure next; `uniform` in [0, 1) is all the randomness there is."""
-    plain = rule.subset == 0 and not rule.published and state.aim == NOTHING
+    tricks = rule.subset > 0 or setting.selective
+    plain = not tricks and not rule.published and state.aim == NOTHING
     if plain and is_wide(setting.eps, state.projected, setting.tol):
         find_overdue(setting, state)
         return lagging_arm(setting, state, uniform)
     arm = _spared_arm(setting, rule, state, uniform)
     if arm >= 0:
         return arm
-    leave_out(rule, state, state.test, uniform)
+    leave_out(setting, rule, state, state.test, uniform)
     i, j, found = _find_alternative(setting, rule, state)
-    if rule.subset > 0:
+    if tricks:
         leave_nothing_out(state.test)
     if not found:
         return least_measured(state.counts)

@@ -19,6 +19,8 @@ from mislid.algorithms.top_two import NearPairs, find_near, new_near_pairs
 from mislid.geometry.linalg import dot, fill
 from mislid.geometry.order import first_largest
 from mislid.geometry.search import aim_at_projection
+from mislid.geometry.two_arms import leave_nothing_out
+from mislid.stopping.elimination import exempt_settled
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
@@ -40,6 +42,7 @@ class FrankWolfe(Algorithm):
     linear program; the arm furthest behind the plan is measured.
     """
 
+    can_select = True
     every_arm = True
 
 
@@ -194,9 +197,11 @@ def _look_around(setting: Setting, rule: FrankWolfeStruct, state: State) -> bool
 
     They cannot if the arms of the closest pair are level, or if the search certified none.
     """
+    exempt_settled(setting, state, state.play)
     set_weights(setting, rule.plan, FLOORED if setting.eps == 0.0 else 0.0, rule.weights)
     aim_at_projection(rule.weights, state.test, state.play)
     found = find_near(setting, state, rule.weights, state.play, rule.near)
+    leave_nothing_out(state.play)
     state.rounds += found
     return found and rule.near.costs[rule.near.closest] > 0.0
 

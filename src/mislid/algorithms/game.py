@@ -83,6 +83,8 @@ class MisLid(Algorithm):
         Whether all arms are measured once first, or a barycentric spanner.
     """
 
+    can_select = True
+
     gain: Literal["optimistic", "aggressive", "empirical"] = "optimistic"
     bonus: Literal["paper", "authors", "linear"] = "paper"
     gap: float = 0.0
@@ -300,7 +302,7 @@ def play(setting: Setting, game: Game, state: State, uniform: float) -> int:
     which = state.incumbents[0] if game.per_answer else 0
     allocate(game, which)
     arm = allocated_arm(game, state, uniform)
-    leave_out(game, state, state.play, uniform)
+    leave_out(setting, game, state, state.play, uniform)
     status, _, i, _ = closest_at_plan(setting, state, game.omega, game.weights, game.published)
     leave_nothing_out(state.play)
     if status == STALLED:

@@ -20,6 +20,8 @@ from mislid.geometry.linalg import cholesky, gram, is_above
 from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.order import first_largest
 from mislid.geometry.search import forget_means
+from mislid.geometry.two_arms import leave_nothing_out
+from mislid.stopping.elimination import exempt_settled
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State, closest, estimate, record
 
@@ -38,6 +40,7 @@ class LazyTrackAndStop(Algorithm):
     """
 
     own_test = True
+    can_select = True
 
 
 class LazyTracking(Struct):
@@ -116,7 +119,9 @@ def lazy_arm(setting: Setting, rule: LazyTracking, state: State, uniform: float)
     if rule.due == 0:
         rule.due = _next_power(t)
     if t >= rule.due:
+        exempt_settled(setting, state, state.play)
         _renew_plan(setting, rule, state)
+        leave_nothing_out(state.play)
         rule.due = _next_power(t + 1)
     for k in range(rule.plan.shape[0]):
         rule.tracked[k] += rule.plan[k]

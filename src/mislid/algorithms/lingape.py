@@ -28,7 +28,11 @@ from typing import Annotated
 import numpy as np
 
 from mislid._jit import Matrix, PerArm, Vector, inner, inner_loop, kernel
-from mislid.algorithms._ridge import (
+from mislid.algorithms.lucb import Index, IndexRule, beta_of, is_answer, unchosen
+from mislid.algorithms.registry import CompiledSampling, register
+from mislid.geometry.order import mark_top, nth_largest
+from mislid.stopping.elimination import is_left
+from mislid.stopping.ridge import (
     INVERTED,
     UNCHANGED,
     RidgeSpace,
@@ -37,29 +41,32 @@ from mislid.algorithms._ridge import (
     squared_distance,
     update_ridge,
 )
-from mislid.algorithms.lucb import Index, IndexRule, beta_of, is_answer, unchosen
-from mislid.algorithms.registry import CompiledSampling, register
-from mislid.geometry.order import mark_top, nth_largest
 from mislid.stopping.rules import Setup
-from mislid.stopping.state import Setting, State, take_best
+from mislid.stopping.state import Setting, Settled, State, take_best
 
 
 @dataclass(frozen=True)
 class LinGapE(IndexRule):
     """LinGapE for top-m: trusts the linear model, with a ridge of one."""
 
+    can_select = True
     needs_noise = True
 
 
 @inner
-def most_ambiguous(setting: Setting, rule: LinGapEStruct, beta: float) -> tuple[int, int]:
-    """Challenger and incumbent with the largest index, of equal ones the first; sets the index."""
+def most_ambiguous(
+    setting: Setting, rule: LinGapEStruct, beta: float, settled: Settled, selective: bool
+) -> tuple[int, int]:
+    """Challenger and incumbent with the largest index, of equal ones the first; sets the index.
+
+    With `selective`, only open pairs count; no arms if there is none.
+    """
     space, challenger, incumbent, rule.index = rule.ridge, -1, -1, -np.inf
     for j in range(space.means.shape[0]):
         if space.flags[j] == 0.0:
             continue
         for i in range(space.means.shape[0]):
-            if space.flags[i] > 0.0:
+            if space.flags[i] > 0.0 or (selective and not is_left(settled, i, j)):
                 continue
             square = squared_distance(setting.X, space.images, i, j)
             index = space.means[i] - space.means[j] + math.sqrt(2.0 * beta * square)
@@ -83,7 +90,9 @@ def lingape_arm(setting: Setting, rule: LinGapEStruct, state: State, uniform: fl
     space, beta = rule.ridge, beta_of(rule, state)
     update_ridge(setting, state, space)
     mark_top(space.means, setting.m, space.heap, space.flags)
-    i, j = most_ambiguous(setting, rule, beta)
+    i, j = most_ambiguous(setting, rule, beta, state.settled, setting.selective)
+    if i < 0:  # all pairs are settled
+        i, j = most_ambiguous(setting, rule, beta, state.settled, False)
     return most_reducing(setting, space, i, j)
 
 
@@ -109,6 +118,7 @@ def _compile_lingape(rule: LinGapE, setup: Setup) -> CompiledSampling:
 class LinGIFA(IndexRule):
     """LinGIFA (Réda, Kaufmann and Delahaye-Duriez 2021): gap indices of all pairs of arms."""
 
+    can_select = True
     needs_noise = True
 
 
@@ -153,24 +163,38 @@ def fill_row(means: Vector, distances: Matrix, beta: float, j: int, row: Vector)
     row[j] = -np.inf
 
 
+@inner
+def _fill_open(
+    setting: Setting, space: LinGIFAStruct, settled: Settled, beta: float, j: int
+) -> None:
+    """B_ij of all arms i into `row`; minus infinity for settled pairs of a selective rule."""
+    fill_row(space.ridge.means, space.distances, beta, j, space.row)
+    if setting.selective:
+        for i in range(space.row.shape[0]):
+            if not is_left(settled, i, j):
+                space.row[i] = -np.inf
+
+
 @kernel
 def score_arms(setting: Setting, state: State, space: LinGIFAStruct, beta: float) -> None:
     """Take in what was measured and score every arm."""
     update_distances(setting, state, space)
     for j in range(setting.X.shape[0]):
-        fill_row(space.ridge.means, space.distances, beta, j, space.row)
+        _fill_open(setting, space, state.settled, beta, j)
         space.scores[j] = -nth_largest(space.row, setting.m, space.ridge.heap)
 
 
 @inner
-def ambiguous_pair(space: LinGIFAStruct, beta: float) -> tuple[int, int]:
+def ambiguous_pair(
+    setting: Setting, space: LinGIFAStruct, settled: Settled, beta: float
+) -> tuple[int, int]:
     """The arm b of the answer with the largest score, and its challenger c."""
     flags = space.ridge.flags
     b, c = -1, -1
     for k in range(flags.shape[0]):
         if flags[k] > 0.0 and (b < 0 or space.scores[k] < space.scores[b]):
             b = k
-    fill_row(space.ridge.means, space.distances, beta, b, space.row)
+    _fill_open(setting, space, settled, beta, b)
     for k in range(flags.shape[0]):
         if flags[k] == 0.0 and (c < 0 or space.row[k] > space.row[c]):
             c = k
@@ -186,7 +210,7 @@ def lingifa_arm(setting: Setting, rule: LinGIFAStruct, state: State, uniform: fl
     beta, ridge = beta_of(rule, state), rule.ridge
     score_arms(setting, state, rule, beta)
     mark_top(rule.scores, setting.m, ridge.heap, ridge.flags)
-    b, c = ambiguous_pair(rule, beta)
+    b, c = ambiguous_pair(setting, rule, state.settled, beta)
     rule.index = -rule.scores[b]
     return most_reducing(setting, ridge, b, c)
 

@@ -49,10 +49,10 @@ from mislid.algorithms._designs import (
     total_of,
     xy_design,
 )
-from mislid.algorithms._ridge import estimate_means, squared_distance
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.geometry.linalg import copy, fill
 from mislid.geometry.order import mark_top
+from mislid.stopping.ridge import estimate_means, squared_distance
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 

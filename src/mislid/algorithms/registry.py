@@ -29,7 +29,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mislid._formatting import shown
-from mislid._validation import as_flag
+from mislid._validation import as_flag, fill
 from mislid.errors import ProblemError
 from mislid.stopping.rules import Setup
 
@@ -47,7 +47,7 @@ class Algorithm:
     measures all arms once first instead of a barycentric spanner. `authors`: it follows the
     published runs where they differ from the text. `needs_noise`: the noise must be declared.
     `reads_costs`: it considers the costs of measurements. `responds`: it uses the alternative that
-    a stopping test found.
+    a stopping test found. `can_select`: it can ignore settled pairs, if `Selective` asks for it.
     """
 
     own_test = False
@@ -56,6 +56,8 @@ class Algorithm:
     needs_noise = False
     reads_costs = False
     responds = False
+    can_select = False
+    selective = False
 
     def __post_init__(self) -> None:
         """Check flags; classes with other options extend this."""
@@ -284,3 +286,39 @@ def _loaded(point: EntryPoint) -> Any:
             f"got {loaded!r}"
         )
     return rule
+
+
+@dataclass(frozen=True)
+class Selective(Algorithm):
+    """A sampling rule that ignores the pairs that the stopping rule has settled.
+
+    Selective elimination (Tirinzoni and Degenne 2022). It needs a stopping rule that settles single
+    pairs: `guaranteed` or, in linear models, `glr-selective`. With others nothing changes.
+
+    Attributes
+    ----------
+    algorithm
+        A name, or a composition that can ignore pairs.
+    """
+
+    selective = True
+
+    algorithm: Any = "mislid"
+
+    def __post_init__(self) -> None:
+        chosen = as_algorithm(self.algorithm)
+        if not getattr(chosen, "can_select", False):
+            raise ProblemError(
+                "algorithm must be one that chooses among pairs, such as 'lingape', 'lingifa', "
+                f"'lingame' or 'mislid', to be selective; got {self.algorithm!r}"
+            )
+        flags = ("every_arm", "own_test", "authors", "needs_noise", "responds")
+        fill(self, algorithm=chosen, **{flag: getattr(chosen, flag) for flag in flags})
+
+    def check(self, question: Question) -> None:  # noqa: D102 - the base class has it
+        self.algorithm.check(question)
+
+
+@register(Selective)
+def _compile_selective(rule: Selective, setup: Setup) -> CompiledSampling | None:
+    return compile_sampling(rule.algorithm, setup)

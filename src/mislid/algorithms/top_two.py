@@ -33,7 +33,15 @@ from mislid.geometry.search import (
     list_pairs,
     set_start,
 )
-from mislid.geometry.two_arms import ACCURACY, is_wide, list_challengers, move_pair, pair_cost
+from mislid.geometry.two_arms import (
+    ACCURACY,
+    is_wide,
+    leave_nothing_out,
+    list_challengers,
+    move_pair,
+    pair_cost,
+)
+from mislid.stopping.elimination import exempt_settled
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
@@ -201,6 +209,7 @@ class TopTwo(Algorithm):
     one arm is measured, each with probability 1/2.
     """
 
+    can_select = True
     every_arm = True
 
 
@@ -225,7 +234,10 @@ def top_two_arm(setting: Setting, rule: TopTwoStruct, state: State, uniform: flo
     near = rule.near
     _set_logarithms(setting, state, near)
     forget_means(state.test)
-    if not find_near(setting, state, state.weights, state.test, near):
+    exempt_settled(setting, state, state.test)
+    found = find_near(setting, state, state.weights, state.test, near)
+    leave_nothing_out(state.test)
+    if not found:
         return least_measured(state.counts)
     state.rounds += 1
     if uniform < 0.5:

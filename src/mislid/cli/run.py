@@ -22,7 +22,7 @@ from mislid.cli.options import (
     runs_options,
 )
 from mislid.cli.output import as_table, figure_if_possible, print_facts, print_rows
-from mislid.stopping.rules import NO_GUARANTEE, STOPPING_RULES
+from mislid.stopping.rules import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
 
 instance_options = all_of(
     file_argument,
@@ -34,7 +34,7 @@ instance_options = all_of(
 
 @click.command("run")
 @instance_options
-@rule_options()
+@rule_options(*PUBLISHED_RULES)
 @option(
     "--assume-noise",
     as_noise,

@@ -145,7 +145,7 @@ class Engine:
         given = Setup(setting, question, truth)
         sampling = self._sampler = compile_sampling(rule, given)
         estimates = sampling is None or sampling.estimates
-        stopping = compile_stopping(self.stopping, setting)
+        stopping = compile_stopping(self.stopping, given._replace(estimates=estimates))
         self._judge = stopping.judge
         own = None if sampling is None else sampling.own_test
         decisions = SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
@@ -810,6 +810,7 @@ def new_setting(
         phantom=PHANTOM if authors and not proven else 0.0,
         widening=WIDENING * float(np.max(question.noise)) if authors else 0.0,
         responds=bool(getattr(algorithm, "responds", False)),
+        selective=bool(getattr(algorithm, "selective", False)),
         structured=question.structured,
         price=np.ones(model.K) if price is None else price,
         priced=price is not None and bool(np.any(price != price[0])),

@@ -1,6 +1,7 @@
 """Stopping rules of the paper: the closest alternative against one threshold.
 
-The paper's rules, as corrected and as printed, and the heuristic of its published runs.
+The paper's rules, as corrected and as printed, the heuristic of its published runs, and the
+likelihood ratio test in a tube, with the threshold ln((t + 1) / delta).
 
 Evidence is 1/2 sum_k N_k (x_k - y_k)^2 / sigma_k^2 between means x and y, with N_k measurements of
 arm k and known noise sigma_k. It has no unit, and neither has a threshold.
@@ -39,8 +40,8 @@ from mislid.stopping.state import (
     record,
 )
 
-PROJECTED_TESTS = ("heuristic", "paper", "paper-printed")
-HEURISTIC, PAPER, PAPER_PRINTED = range(3)
+PROJECTED_TESTS = ("heuristic", "paper", "paper-printed", "glr")
+HEURISTIC, PAPER, PAPER_PRINTED, RATIO = range(4)
 
 
 class ProjectedTest(Struct):
@@ -138,6 +139,8 @@ def _threshold(setting: Setting, rule: ProjectedTest, state: State) -> float:
     t, level, information = float(state.samples), rule.log_inverse, 0.0
     if rule.kind == HEURISTIC:
         return heuristic(t, level)
+    if rule.kind == RATIO:
+        return level + math.log(t + 1.0)
     for k in range(K):
         information += state.weights[k]
     beta = unstructured(t, K, level)

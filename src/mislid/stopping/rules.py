@@ -15,6 +15,7 @@ from mislid.geometry.coordinates import search_space
 from mislid.stopping.adaptive import Adaptive, judge_adaptive
 from mislid.stopping.all_arms import AllArms, Diagonal
 from mislid.stopping.bounded_noise import tilts_of
+from mislid.stopping.elimination import judge_ratio, new_ratio_test
 from mislid.stopping.equal import (
     SHARES,
     TILTS,
@@ -98,6 +99,12 @@ STOPPING_RULES = _by_name(
 )
 """The stopping rules of studies and simulations, by their names."""
 
+PUBLISHED_RULES = _by_name(
+    StoppingRule("glr", "likelihood ratio above ln((t + 1) / delta)"),
+    StoppingRule("glr-selective", "as glr; in linear models, pairs stay settled"),
+)
+"""Rules of published comparisons, for simulations only, by their names."""
+
 # In a study, the name of a rule written in Python is this prefix, its module and its class.
 PYTHON = "python:"
 
@@ -119,7 +126,7 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     Parameters
     ----------
     stopping
-        A name in `STOPPING_RULES`, or an object.
+        A name in `STOPPING_RULES` or `PUBLISHED_RULES`, or an object.
         Its attribute `guaranteed` says whether its error rate is proven to be at most delta.
         Without that attribute nothing is claimed.
 
@@ -140,16 +147,17 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     """
     if isinstance(stopping, StoppingRule):
         return stopping
-    if isinstance(stopping, str) and stopping in STOPPING_RULES:
-        return STOPPING_RULES[stopping]
+    known = {**STOPPING_RULES, **PUBLISHED_RULES}
+    if isinstance(stopping, str) and stopping in known:
+        return known[stopping]
     judge = getattr(stopping, "judge", None)
     if not callable(judge) or isinstance(stopping, type):
-        names = ", ".join(STOPPING_RULES)
+        names = ", ".join(known)
         raise ProblemError(
             f"stopping must be one of {names}, or an object with judge(view); got {shown(stopping)}"
         )
     name = str(getattr(stopping, "name", type(stopping).__name__))
-    if name in STOPPING_RULES:
+    if name in known:
         raise ProblemError(f"stopping must not call itself by a name of this package; got {name!r}")
     proven = bool(getattr(stopping, "guaranteed", False))
     return StoppingRule(
@@ -168,11 +176,14 @@ class Setup(NamedTuple):
         The question.
     truth
         The instance, for sampling rules that use the true means; None outside of simulations.
+    estimates
+        Whether the sampling rule reads the projected means.
     """
 
     setting: Setting
     question: Question
     truth: Instance | None = None
+    estimates: bool = True
 
 
 class CompiledStopping(NamedTuple):
@@ -191,24 +202,29 @@ class CompiledStopping(NamedTuple):
     judge: Kernel
 
 
-def compile_stopping(rule: StoppingRule, setting: Setting) -> CompiledStopping:
+def compile_stopping(rule: StoppingRule, setup: Setup) -> CompiledStopping:
     """Compile a rule; one written in Python gets the estimates of `heuristic`.
 
     Parameters
     ----------
     rule
         The rule.
-    setting
-        The question as kernels read it.
+    setup
+        The problem that it is compiled for.
 
     Returns
     -------
     CompiledStopping
         Its struct and its kernel.
     """
+    setting = setup.setting
     if rule.name == "guaranteed":
         return _proof(setting)
-    name = "heuristic" if rule.judge is not None else rule.name
+    settles = rule.name == "glr-selective"
+    if rule.name in PUBLISHED_RULES and setting.eps == 0.0:
+        test = new_ratio_test(setting, setup.question.model, settles, setup.estimates)
+        return CompiledStopping(test, judge_ratio)
+    name = "heuristic" if rule.judge is not None else rule.name.removesuffix("-selective")
     return CompiledStopping(new_projected_test(setting, name), judge_projected)
 
 

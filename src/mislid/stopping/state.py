@@ -43,6 +43,7 @@ class Setting(Struct):
     phantom: float  # measurements of value 0 added to every arm, as in the published runs
     widening: float  # of the tube, for alternatives to the projected means
     responds: bool  # whether the sampling rule uses the alternative of a stopping test
+    selective: bool  # whether it ignores settled pairs
     structured: bool  # whether evidence along the features has a share in the proof
     price: Vector  # (K,) of a measurement; infinite for arms that cannot be measured
     priced: bool  # whether prices differ
@@ -61,6 +62,9 @@ class Settled(Struct):
     owners: Indices  # (R,) the arm of a row, -1 for none
     used: Indices  # (R,) samples when the owner was an incumbent last
     times: Annotated[IndexTable, ("R", "K")]
+    # By `elimination.draw_conclusions`: 1 for arms that are, and are not, among the m best.
+    accepted: ArmOrder
+    dropped: ArmOrder
 
 
 class State(Struct):
@@ -300,3 +304,4 @@ def cost_of_doubt(state: State, given: Vector) -> float:
 def forget_pairs(settled: Settled) -> None:
     """Forget all settled pairs, when other data replace the present ones."""
     settled.rows[:], settled.owners[:], settled.used[:], settled.times[:] = -1, -1, 0, 0
+    settled.accepted[:], settled.dropped[:] = 0, 0

@@ -22,7 +22,7 @@ def test_measures_what_the_plain_version_does(rule: MisLid, m: int) -> None:
         features = rng.normal(size=(8, 3))
         features /= np.linalg.norm(features, axis=1)[:, None]
         means = features @ rng.normal(size=3)
-        engine = Engine(Question(Model(features, 0.0), m, noise=1.0), rule, "heuristic")
+        engine = Engine(Question(Model(features, 0.0), m, noise=1.0), rule, "glr")
         plain = PlainGame(features, m, rule.per_answer, rule.gain == "optimistic")
         assert engine.design.tolist() == list(range(8))
         answers = set()

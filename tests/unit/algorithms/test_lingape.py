@@ -17,7 +17,7 @@ from helpers.rival_runs import (
     steps,
 )
 from mislid.algorithms import LinGapE
-from mislid.algorithms._ridge import PERIOD
+from mislid.stopping.ridge import PERIOD
 from oracles.rivals import Data, lingape, regression
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from helpers.rival_runs import Floats, assert_decides_like, new_run, steps
 from mislid.algorithms import LinGIFA
-from mislid.algorithms._ridge import PERIOD
+from mislid.stopping.ridge import PERIOD
 from oracles.rivals import Data, lingifa, regression
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mislid.algorithms import PEPS, RAGE, Algorithm, BestResponse, MisLid
+from mislid.algorithms import PEPS, RAGE, Algorithm, BestResponse, MisLid, Selective
 from mislid.errors import ProblemError
 
 
@@ -22,6 +22,7 @@ from mislid.errors import ProblemError
         (lambda: MisLid(bonus="text"), "bonus must be one of 'paper', 'authors', 'linear'; got 't"),
         (lambda: BestResponse(exploration=np.nan), "exploration must be .* at least 0; got nan"),
         (lambda: RAGE(fresh="no"), "fresh must be True or False; got 'no'"),
+        (lambda: Selective("uniform"), "algorithm must be one that chooses among pairs"),
     ],
 )
 def test_they_are_refused(make: Callable[[], Algorithm], sentence: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.measured import Data, engine_of, random_data, setting_of, state_of
 from mislid.engine.engine import new_state
-from mislid.stopping.rules import STOPPING_RULES, CompiledStopping, compile_stopping
+from mislid.stopping.rules import STOPPING_RULES, CompiledStopping, Setup, compile_stopping
 from mislid.stopping.state import Setting, State, observe_sum
 
 
@@ -16,7 +16,7 @@ def judged(setting: Setting, rule: CompiledStopping, state: State) -> bool:
 
 
 def compiled(name: str, data: Data) -> CompiledStopping:
-    return compile_stopping(STOPPING_RULES[name], setting_of(data))
+    return compile_stopping(STOPPING_RULES[name], Setup(setting_of(data), data.question))
 
 
 @pytest.mark.parametrize("name", ["heuristic", "guaranteed"])
