@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mislid._validation import as_count
 from mislid.errors import ProblemError
-from mislid.study.events import Accepted, Corrected, Decided, Fact, Redeclared, Voided
+from mislid.study.events import Corrected, Fact, Redeclared, Voided
 from mislid.study.measurements import refuse_excluded
-from mislid.study.replay import Replay
-from mislid.study.settings import GUARANTEED, UNKNOWN, Settings, as_reason, redeclared
-from mislid.study.state import NOISE, StudyState
-
-if TYPE_CHECKING:
-    from mislid.forecast.overview import Overview
+from mislid.study.settings import as_reason, redeclared
+from mislid.study.state import StudyState
 
 
 def correction(
@@ -54,69 +49,6 @@ def declaration(state: StudyState, misspecification: Any, noise: Any, reason: An
             f"noise that was declared then; got {noise!r}. Begin a study with it"
         )
     return [] if eps is None and spread is None else [Redeclared(eps, spread, why)]
-
-
-def acceptance(replay: Replay, misspecification: Any, reason: Any) -> list[Fact]:
-    """What is recorded when the present answer is accepted for misspecifications up to one.
-
-    The proof is worked out as a certificate has it, so there will be one.
-    """
-    from mislid.forecast.evidence import proved_range
-    from mislid.forecast.overview import Overview
-
-    state, why = replay.state, as_reason(reason)
-    overview = Overview(replay)
-    _refuse_without_proof(state, overview)
-    largest, smallest = proved_range(overview)
-    wanted = largest if misspecification is None else misspecification
-    now = redeclared(state.settings, state.candidates, wanted, None)
-    eps = now.misspecification
-    shown = f"{', '.join(repr(state.candidates.labels[arm]) for arm in overview.leaders)}"
-    if largest is None or eps > largest:
-        reach = "for no misspecification" if largest is None else f"only up to {largest:.4g}"
-        raise ProblemError(
-            f"misspecification must be one for which the present answer, {shown}, is proved: that "
-            f"is so {reach}; got {wanted!r}. Measure on, or accept less"
-        )
-    if eps < smallest:
-        raise ProblemError(
-            f"misspecification must be one that the data do not refute, as they do below "
-            f"{smallest:.4g}; got {wanted!r}. Measure on"
-        )
-    decided = state.roster.recorded(_decision(now, state, overview.leaders))
-    return [Accepted(eps, why), decided]
-
-
-def _refuse_without_proof(state: StudyState, overview: Overview) -> None:
-    if state.decision is not None:
-        raise ProblemError("accept is for studies that have not decided; this one has")
-    if NOISE in state.contradictions:
-        raise ProblemError(
-            "accept needs a noise that the data do not contradict: redeclare it, or correct a value"
-        )
-    if state.settings.noise_model == UNKNOWN:
-        raise ProblemError(
-            "accept needs to know something of the noise: where it is unknown, features prove "
-            "nothing, and no misspecification makes an answer proven earlier. Measure on"
-        )
-    if not state.settings.is_structured or state.settings.stopping != GUARANTEED:
-        raise ProblemError(
-            "accept needs candidates with features whose misspecification is a number or unknown, "
-            "and the stopping rule 'guaranteed'"
-        )
-    if not overview.leaders:
-        raise ProblemError("accept needs an estimate: measure the first design first")
-
-
-def _decision(settings: Settings, state: StudyState, answer: tuple[int, ...]) -> Decided:
-    from mislid.certificate.certificate import Log
-
-    evidence = Log(settings, state.candidates, state.observations).settle(answer)
-    least = min(evidence, key=lambda one: one.evidence)
-    level = -math.log(settings.delta)
-    return Decided(
-        answer, len(state.observations), GUARANTEED, max(least.evidence, level), level, least.pair
-    )
 
 
 def _as_rows(state: StudyState, trial: int | None, row: int | None) -> tuple[int, ...]:

@@ -120,13 +120,6 @@ class Redeclared(NamedTuple):
     reason: str | None
 
 
-class Accepted(NamedTuple):
-    """The answer is wanted for every misspecification up to this; a decision for it follows."""
-
-    misspecification: float
-    reason: str | None
-
-
 class Added(NamedTuple):
     """The question is about these candidates as well.
 
@@ -177,7 +170,6 @@ Fact = (
     | Corrected
     | Voided
     | Redeclared
-    | Accepted
     | Contradicted
     | Added
     | Retired
@@ -187,7 +179,6 @@ _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args
 _UNBOUNDED: dict[type[Any], tuple[str, ...]] = {
     Decided: ("statistic",),  # where no model reverses the pair
     Redeclared: ("misspecification",),
-    Accepted: ("misspecification",),
 }
 # What reading something that is not an event may raise.
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mislid._formatting import shown
-from mislid._validation import as_number, as_text, fill, is_one_of
+from mislid._validation import as_text, fill
 from mislid.errors import (
     CorruptStorageError,
     DuplicatedStudyError,
@@ -28,7 +28,7 @@ from mislid.study.events import Chain, Created, Entry, Event, entry_of, events_o
 from mislid.study.replay import Replay, cannot_be_known, unconfirmed
 from mislid.study.results import PlainRecord, StudySummary
 from mislid.study.session import Session
-from mislid.study.settings import UNKNOWN, as_settings, refuse_other_rules, refuse_others
+from mislid.study.settings import as_settings, refuse_other_rules, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
 from mislid.study.storage.interface import Line
@@ -58,7 +58,6 @@ def create_study(
     columns: Iterable[Any] | None = None,
     intercept: bool | None = None,
     mean_bound: float = math.inf,
-    decide_at: float | None = None,
     budget: int | None = None,
     cost: Any = None,
 ) -> Study:
@@ -78,9 +77,9 @@ def create_study(
         Error rate: how often the answer may be wrong, in (0, 1).
     misspecification
         How far a mean may be from linear in the features, at least 0 or inf; left out without
-        features. With features, leaving it out means "unknown": the study decides by what holds
-        whatever it is, and `sensitivity` and `accept` say and use up to which one an answer is
-        proved before that.
+        features. With features, leaving it out means "unknown": the study decides when the answer
+        is proved for every misspecification. `sensitivity` says up to which one it is proved by
+        now, and `redeclare` may then declare that one.
     noise
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
         candidate, as a list or array in their order or by label (a dict or a Series); "unknown",
@@ -110,9 +109,6 @@ def create_study(
         refused by False; a study that is there goes on with what it has, unless True asks for it.
     mean_bound
         Bound on the means' absolute values, for `mislid-paper` and its kin.
-    decide_at
-        Decide when the answer is proved for every misspecification up to this: a misspecification
-        that is enough, in the place of one that is known.
     budget
         Measurements that there can be in all: `optimize` ends with the last of them, `budget_check`
         says what they can be expected to prove, and `result_now` what to report then.
@@ -151,7 +147,7 @@ def create_study(
         arms,
         m=m,
         delta=delta,
-        misspecification=_wanted(misspecification, decide_at),
+        misspecification=misspecification,
         noise=noise,
         tolerance=tolerance,
         direction=direction,
@@ -196,18 +192,6 @@ def _created(place: Storage, name: str, first: list[Entry]) -> int:
             raise
         except StorageError:
             raise problem from None
-
-
-def _wanted(misspecification: Any, decide_at: Any) -> Any:
-    """What the study decides at."""
-    if decide_at is None:
-        return misspecification
-    if misspecification is not None and not is_one_of(misspecification, (UNKNOWN,)):
-        raise ProblemError(
-            "decide_at must be left out where misspecification is a number, at which the study "
-            f"decides; got {shown(decide_at)} and {shown(misspecification)}"
-        )
-    return as_number(decide_at, "decide_at", low=0, high=math.inf)
 
 
 def _as_object(rule: Any) -> Any:

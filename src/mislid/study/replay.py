@@ -18,7 +18,6 @@ from mislid.stopping.rules import PYTHON
 from mislid.study.assumption_tests import Tallies, refuted, refuted_ever
 from mislid.study.candidates import Candidates
 from mislid.study.events import (
-    Accepted,
     Added,
     Asked,
     Contradicted,
@@ -46,7 +45,7 @@ from mislid.study.settings import (
 from mislid.study.state import DECISION, StudyState
 
 # What changes measurements or declarations that the rules have taken in, or adds to them.
-_CHANGES = (Corrected, Voided, Redeclared, Accepted, Added, Retired)
+_CHANGES = (Corrected, Voided, Redeclared, Added, Retired)
 _NEWS = (Told, Observed, *_CHANGES)
 # Numbers that may gather before the rules take them in.
 _MUCH = 1_000_000
@@ -146,8 +145,7 @@ class Exploration:
 
     A study whose misspecification is unknown decides by the proof that needs no features. These
     rules take the misspecification for a small one, and for twice as much whenever the answer is
-    proved for it. So the misspecification up to which the present answer is proved grows early, and
-    `accept` is possible long before the decision.
+    proved for it. So the misspecification up to which the present answer is proved grows early.
     """
 
     def __init__(self, settings: Settings, candidates: Candidates) -> None:
@@ -312,9 +310,8 @@ class Replay:
                 events += [self._next(found, now) for found in refuted_ever(self.state)]
             elif isinstance(fact, _NEWS):
                 events += [self._next(found, now) for found in self._refuted()]
-            # An acceptance brings its own decision.
             stands = self.state.decision is not None or self.state.contradictions
-            if self.verdict is not None and not stands and not isinstance(fact, Accepted):
+            if self.verdict is not None and not stands:
                 events.append(self._next(self.state.roster.recorded(self.verdict), now))
         return events
 
@@ -338,7 +335,7 @@ class Replay:
                 self._hear((self.state.trials[trial].arm,) * len(values), values)
             case Observed(arms, values):
                 self._hear(arms, values)
-            case Corrected() | Voided() | Redeclared() | Accepted() | Added() | Retired():
+            case Corrected() | Voided() | Redeclared() | Added() | Retired():
                 self._begin_again()
 
     def _begin_again(self) -> None:
@@ -484,7 +481,7 @@ def _is_reached(replay: Replay, decision: Decided) -> bool:
 def _is_proved(state: StudyState, decision: Decided) -> bool:
     """Whether its measurements prove it all the same.
 
-    So it is where an answer was accepted, and where another processor rounded differently.
+    So it is where another processor rounded differently.
     """
     from mislid.certificate.certificate import Log
 

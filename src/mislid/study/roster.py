@@ -25,7 +25,7 @@ from mislid._validation import (
 )
 from mislid.errors import ProblemError
 from mislid.study.candidates import Candidates
-from mislid.study.events import Accepted, Added, Decided, Fact, Redeclared, Retired
+from mislid.study.events import Added, Decided, Fact, Redeclared, Retired
 from mislid.study.settings import KNOWN, Settings, as_reason, question_of
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Roster:
         pairs = -(-K * (K - 1) // (m * (K - m))) if added else 1
         return n * (n + 1) ** 2 * pairs * math.comb(self.register.K, left)
 
-    def after(self, fact: Added | Retired | Redeclared | Accepted) -> Roster:
+    def after(self, fact: Added | Retired | Redeclared) -> Roster:
         """As a change or a declaration makes it."""
         match fact:
             case Added(more, noise, cost, informed):
@@ -164,8 +164,6 @@ class Roster:
                 return self.without(arm, leaves, informed)
             case Redeclared(misspecification, noise):
                 return self._declared(misspecification, noise)
-            case Accepted(misspecification):
-                return self._declared(misspecification, None)
 
     def _declared(self, misspecification: float | None, noise: tuple[float, ...] | None) -> Roster:
         """With other declarations, whose noise is that of the question's candidates."""

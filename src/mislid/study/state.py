@@ -15,7 +15,6 @@ from mislid.errors import (
 )
 from mislid.study.candidates import Candidates
 from mislid.study.events import (
-    Accepted,
     Added,
     Asked,
     Contradicted,
@@ -296,7 +295,7 @@ class StudyState:
                     self.decision, self._recorded = self.roster.present(event.fact), event.fact
             case Corrected() | Voided():
                 self._correct(event, event.fact)
-            case Redeclared() | Accepted():
+            case Redeclared():
                 self._declare(event, event.fact)
             case Added() | Retired():
                 self._change(event, event.fact)
@@ -351,9 +350,9 @@ class StudyState:
         self._count_again()
         self._withdraw(event, f"{correction.what} was {correction.verb}")
 
-    def _declare(self, event: Event, fact: Redeclared | Accepted) -> None:
+    def _declare(self, event: Event, fact: Redeclared) -> None:
         given = ["misspecification"] if fact.misspecification is not None else []
-        if isinstance(fact, Redeclared) and fact.noise is not None:
+        if fact.noise is not None:
             given.append("noise")
             self.contradictions.pop(NOISE, None)
         # How far means are from linear is seen in units of the noise.

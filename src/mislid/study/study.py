@@ -548,57 +548,6 @@ class Study:
             request_of(key, "redeclare", *given),
         )
 
-    def accept(
-        self,
-        misspecification: float | None = None,
-        *,
-        reason: str | None = None,
-        key: str | None = None,
-    ) -> None:
-        """Take the present answer, which is proved for every misspecification up to some value.
-
-        What is proved and what is refuted holds for all misspecifications at once, so one may look
-        first, as often as one likes: `sensitivity()` says both.
-
-        Parameters
-        ----------
-        misspecification
-            Up to which the answer is wanted; the largest for which it is proved unless given.
-        reason, key
-            As in `correct`.
-
-        Raises
-        ------
-        ProblemError
-            If the study has decided, or has no estimate yet; if the answer is not proved for this
-            misspecification, or the data refute it or the noise; or if features prove nothing
-            here: without any, with noise that is "unknown", or by a rule that is not `guaranteed`.
-        CertificateError
-            If the proof could not be worked out as a certificate has it.
-        StorageError
-            As in `ask`.
-
-        Examples
-        --------
-        Nobody knows how far the effects are from linear in the dose. Eight measurements of each
-        prove the answer if it is less than 0.05, and the chemists say 0.03.
-
-        >>> from mislid import create_study
-        >>> doses = {"1 mg": [1.0], "2 mg": [2.0], "4 mg": [4.0], "8 mg": [8.0]}
-        >>> study = create_study(candidates=doses, m=1, noise=0.3)
-        >>> effects = {"1 mg": 0.1, "2 mg": 0.2, "4 mg": 0.35, "8 mg": 0.9}
-        >>> study.add_observations([*effects.items()] * 8)
-        >>> study.status, study.sensitivity().statement
-        ('running', 'proved for every misspecification up to 0.0496')
-        >>> study.accept(0.03, reason="chemists")
-        >>> study.status, study.result.answer, study.result.proven
-        ('decided', ('8 mg',), True)
-        """
-        self._record(
-            lambda replay: (corrections.acceptance(replay, misspecification, reason), []),
-            request_of(key, "accept", misspecification, reason),
-        )
-
     def add_candidates(
         self,
         candidates: Any,
