@@ -134,8 +134,8 @@ class Machine(RuleBasedStateMachine):
 
     def agree(self, one: Study, other: Study) -> None:
         assert one._now() == other._now()
-        assert one._session.replay.diverged == other._session.replay.diverged == 0
-        first, second = one._session.replay.engine, other._session.replay.engine
+        assert one._session.diverged == other._session.diverged == 0
+        first, second = one._session.engine, other._session.engine
         for name in ("counts", "sums", "means", "weights", "estimate", "incumbents"):
             np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
         assert_same(*(numbers_of(engine.copy()._rules.sampler) for engine in (first, second)))

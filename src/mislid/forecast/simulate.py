@@ -27,8 +27,8 @@ from mislid._formatting import roughly
 from mislid._validation import Vector, as_count
 from mislid.engine import Engine, Verdict
 from mislid.study.assumption_tests import is_refuted
-from mislid.study.replay import new_engine
 from mislid.study.results import Label, PlainRecord
+from mislid.study.rules import new_engine
 from mislid.study.settings import BERNOULLI, EQUAL, KNOWN, Settings, as_settings
 from mislid.study.state import MISSPECIFICATION
 

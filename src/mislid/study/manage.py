@@ -25,8 +25,8 @@ from mislid.errors import (
 from mislid.study.assumption_tests import in_words
 from mislid.study.candidates import as_candidates, as_intended
 from mislid.study.events import Chain, Created, Entry, Event, entry_of, events_of
-from mislid.study.replay import Replay, cannot_be_known, unconfirmed
 from mislid.study.results import PlainRecord, StudySummary
+from mislid.study.rules import cannot_be_known, unconfirmed
 from mislid.study.session import Session
 from mislid.study.settings import as_settings, refuse_other_rules, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
@@ -452,13 +452,13 @@ def check_study(
 
 class _Check:
     def __init__(self, storage: Storage, name: str, head: str | None) -> None:
-        self.storage, self.name, self.key = storage, name, storage.find(name)
-        self.chain, self.replay = Chain(), Replay()
+        self.session = Session(name, storage.find(name), storage)
+        self.chain = Chain()
         self.problems: list[str] = []
         self.wanted = head
 
     def result(self) -> StudyCheck:
-        self.problems += self.storage.faults(self.key)
+        self.problems += self.session.storage.faults(self.session.key)
         for entries in self._parts():
             self._seals(entries)
             self._events(entries)
@@ -467,9 +467,9 @@ class _Check:
                 f"no event has the head {self.wanted}: the log was cut off or written anew since"
             )
         decision = self._decision() if not self.problems else "not checked"
-        state = self.replay.state
+        state = self.session.state
         return StudyCheck(
-            study=self.name,
+            study=self.session.name,
             events=self.chain.sequence,
             head=self.chain.head,
             samples=len(state.observations),
@@ -482,7 +482,7 @@ class _Check:
         after = 0
         while True:
             try:
-                entries = self.storage.read(self.key, after, _AT_ONCE)
+                entries = self.session.storage.read(self.session.key, after, _AT_ONCE)
             except CorruptStorageError as problem:
                 self.problems.append(str(problem))
                 return
@@ -507,18 +507,18 @@ class _Check:
         if self.problems:
             return
         try:
-            self.replay.take_in(events_of(entries))
+            self.session.take_in(events_of(entries))
         except MislidError as problem:
             self.problems.append(str(problem).partition(". Nothing is decided")[0])
 
     def _decision(self) -> str:
-        state = self.replay.state
+        state = self.session.state
         self._line()
         if state.decision is None:
             return "none"
-        if cannot_be_known(self.replay):
+        if cannot_be_known(self.session):
             return "not checked"
-        found = unconfirmed(self.replay)
+        found = unconfirmed(self.session)
         if found is None:
             return "confirmed"
         self.problems.append(in_words(found, state).partition(". ")[0])
@@ -526,10 +526,13 @@ class _Check:
 
     def _line(self) -> None:
         """What a list of studies says, if it says anything."""
-        state = self.replay.state
-        for line in self.storage.lines():
+        state = self.session.state
+        for line in self.session.storage.lines():
             listed = read_summary(line.name, state.sequence, line.summary)
-            if line.key == self.key and listed not in (None, summary_of(self.name, state)):
+            if line.key == self.session.key and listed not in (
+                None,
+                summary_of(self.session.name, state),
+            ):
                 self.problems.append("the list of studies says something else than the log")
 
 

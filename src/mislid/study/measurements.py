@@ -1,4 +1,4 @@
-"""Measurements as users tell them: single values, tables, and summaries of several.
+"""Measurements as users tell and correct them: single values, tables, summaries of several.
 
 Proofs rest on an arm's count, sum and sum of squared deviations. Several values may be told by
 these: values that have the same stand for them, and are looked at together, never in part. Not so
@@ -24,13 +24,12 @@ from mislid.study.assumption_tests import (
     plausible_range,
 )
 from mislid.study.candidates import Candidates
-from mislid.study.events import Failed, Observed, Told
-from mislid.study.settings import BERNOULLI, BOUNDED, KNOWN, Settings
-from mislid.study.state import COMPLETE, FAIL
+from mislid.study.events import Corrected, Failed, Observed, Told, Voided
+from mislid.study.settings import BERNOULLI, BOUNDED, KNOWN, Settings, as_reason
+from mislid.study.state import COMPLETE, FAIL, StudyState
 
 if TYPE_CHECKING:
-    from mislid.study.replay import Replay
-    from mislid.study.state import StudyState
+    from mislid.study.session import Session
 
 COLUMNS = ("arm", "value")
 # Beyond, evidence is no number with the least noise that is allowed.
@@ -70,7 +69,7 @@ def refuse_excluded(values: Iterable[float], settings: Settings, name: str = "va
             )
 
 
-def as_tell(trial_id: int, value: Any, state: Any, n: Any, sd: Any) -> float | None:
+def as_tell(value: Any, state: Any, n: Any, sd: Any) -> float | None:
     """Check what was told of a trial: its value, or None where it failed."""
     if not isinstance(state, str) or state not in (COMPLETE, FAIL):
         raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {shown(state)}")
@@ -84,32 +83,77 @@ def as_tell(trial_id: int, value: Any, state: Any, n: Any, sd: Any) -> float | N
 
 
 def tell(
-    replay: Replay, trial_id: int, value: float | None, n: Any, sd: Any
-) -> tuple[list[Failed | Told], list[str]]:
-    """What is recorded when a trial tells a value, or that it failed, and doubts about it.
-
-    Nothing where it was told before.
-    """
-    known = replay.state
+    state: StudyState, trial_id: int, value: float | None, n: Any, sd: Any
+) -> list[Failed | Told]:
+    """What is recorded when a trial tells a value, or fails (None); nothing if told before."""
     if value is None:
-        return [Failed(trial_id)] if known.is_news(trial_id, FAIL) else [], []
-    place = known.roster.place(known.trial(trial_id).arm)
+        return [Failed(trial_id)] if state.is_news(trial_id, FAIL) else []
+    place = state.roster.place(state.trial(trial_id).arm)
     if place is None and (n is not None or sd is not None):
         raise ProblemError(
             "n and sd must be left out for a candidate that left the question: its values do not "
             "count"
         )
-    values = standing_for(known.settings, place or 0, value, n, sd)
-    if not known.is_news(trial_id, COMPLETE, values):
-        return [], []
-    refuse_excluded(values, known.settings)
-    doubts = [] if place is None else _doubts(replay, trial_id, place, value)
-    return [Told(trial_id, values[0], values[1:])], doubts
+    values = standing_for(state.settings, place or 0, value, n, sd)
+    if not state.is_news(trial_id, COMPLETE, values):
+        return []
+    refuse_excluded(values, state.settings)
+    return [Told(trial_id, values[0], values[1:])]
 
 
-def _doubts(replay: Replay, trial_id: int, arm: int, value: float) -> list[str]:
-    """Whether a value is far outside of what was to be expected, in words."""
-    state, tallies = replay.state, replay.tallies
+def observe(_: StudyState, arms: tuple[int, ...], values: tuple[float, ...]) -> list[Observed]:
+    """What is recorded of measurements that no trial asked for."""
+    return [Observed(arms, values)]
+
+
+def correct(
+    state: StudyState, trial: int | None, row: int | None, value: float, reason: Any
+) -> list[Corrected]:
+    """What is recorded when a measurement gets this value; nothing where it has it."""
+    rows, why = _as_rows(state, trial, row), as_reason(reason)
+    if len(rows) > 1:
+        raise ProblemError(
+            f"trial must be one with a single value; got {trial}, which told {len(rows)} at once: "
+            "make it void, and add what was measured by add_observations or add_counts"
+        )
+    refuse_excluded((value,), state.settings)
+    known = rows[0] not in state.void and state.rows[rows[0]].value == value
+    return [] if known else [Corrected(rows, (value,), why)]
+
+
+def void(state: StudyState, trial: int | None, row: int | None, reason: Any) -> list[Voided]:
+    """What is recorded when measurements count no more; nothing where they do not count."""
+    rows, why = _as_rows(state, trial, row), as_reason(reason)
+    return [] if state.void.issuperset(rows) else [Voided(rows, why)]
+
+
+def _as_rows(state: StudyState, trial: int | None, row: int | None) -> tuple[int, ...]:
+    if (trial is None) == (row is None):
+        raise ProblemError("give trial or row, which of the measurements it is; got both or none")
+    if trial is not None:
+        return state.rows_of(trial)
+    at = as_count(row, "row", 0)
+    if at >= len(state.rows):
+        raise ProblemError(
+            f"row must be below the number of measurements, {len(state.rows)}; got {at}"
+        )
+    trial_of = state.rows[at].trial
+    if trial_of is not None and len(state.rows_of(trial_of)) > 1:
+        raise ProblemError(
+            f"row must be of a measurement that was told by itself; got {at}, one of several of "
+            f"trial {trial_of}: make that trial void"
+        )
+    return (at,)
+
+
+def doubts(session: Session, trial_id: int, value: float | None) -> list[str]:
+    """Whether a value that is told now is far outside of what was to be expected, in words."""
+    state, tallies = session.knowing(trial_id), session.tallies
+    if value is None or not state.is_untold(trial_id):
+        return []
+    arm = state.roster.place(state.trials[trial_id].arm)
+    if arm is None:
+        return []
     noise = state.settings.deviations(state.candidates.K)
     if state.settings.noise_model in UNDECLARED:
         if becomes_constant(tallies, arm, value):

@@ -1,4 +1,4 @@
-"""The candidates of a study, as they are added and retired.
+"""The question of a study as it changes: candidates that come and go, other declarations.
 
 The register counts arms of the log in the order in which they came; the question is about some of
 them. docs/changing.md has the proof of `price`.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mislid._formatting import shown
 from mislid._validation import (
     Labels,
     Vector,
@@ -24,9 +25,17 @@ from mislid._validation import (
     in_order,
 )
 from mislid.errors import ProblemError
+from mislid.question import parse_noise
 from mislid.study.candidates import Candidates
 from mislid.study.events import Added, Decided, Fact, Redeclared, Retired
-from mislid.study.settings import KNOWN, Settings, as_reason, question_of
+from mislid.study.settings import (
+    KNOWN,
+    Settings,
+    as_deviations,
+    as_misspecification,
+    as_reason,
+    question_of,
+)
 
 if TYPE_CHECKING:
     from mislid.study.state import StudyState
@@ -223,7 +232,7 @@ def _extended(
     return (*np.broadcast_to(before, K).tolist(), *np.broadcast_to(after, n).tolist())
 
 
-def addition(
+def add(
     state: StudyState, given: Candidates, noise: Any, cost: Any, informed: Any, reason: Any
 ) -> list[Fact]:
     """What is recorded when candidates are added."""
@@ -239,9 +248,7 @@ def addition(
     return [Added(more, spread, price, looked, why)]
 
 
-def retirement(
-    state: StudyState, label: Any, leaves: Any, informed: Any, reason: Any
-) -> list[Fact]:
+def retire(state: StudyState, label: Any, leaves: Any, informed: Any, reason: Any) -> list[Fact]:
     """What is recorded when a candidate is retired; nothing where it was."""
     roster, why = state.roster, as_reason(reason)
     leaving = as_flag(leaves, "leave")
@@ -262,6 +269,35 @@ def retirement(
         )
     _refuse_none_left(roster.without(arm, False, False), label)
     return [Retired(arm, False, False, why)]
+
+
+def redeclare(state: StudyState, misspecification: Any, noise: Any, reason: Any) -> list[Fact]:
+    """What is recorded when this is declared; nothing where it was."""
+    was, K, why = state.settings, state.candidates.K, as_reason(reason)
+    eps = spread = None
+    if misspecification is not None:
+        eps = as_misspecification(misspecification, state.candidates)[0]
+    if noise is not None:
+        kind, deviations, _ = parse_noise(in_order(noise, "noise", state.candidates.labels), K)
+        if was.noise_model != KNOWN or kind != KNOWN:
+            raise ProblemError(
+                "noise must be a number, or one for each candidate, of a study whose noise was "
+                f"declared as such; got {shown(noise)} where it is {was.noise_words}"
+            )
+        spread = as_deviations(deviations)
+        if state.roster.late and len(spread) > 1 and spread != was.noise:
+            raise ProblemError(
+                "noise must be the same for all candidates after some were added by a look at "
+                f"values, since evidence is measured in it; got {noise!r}"
+            )
+        if state.repeats and np.any(deviations < was.deviations(K)):
+            raise ProblemError(
+                "noise must not become smaller after values were told with n or sd, which count "
+                f"by the noise that was declared then; got {noise!r}. Begin a study with it"
+            )
+    eps = None if eps == was.misspecification else eps
+    spread = None if spread == was.noise else spread
+    return [] if eps is None and spread is None else [Redeclared(eps, spread, why)]
 
 
 def _as_more(roster: Roster, more: Candidates) -> Candidates:

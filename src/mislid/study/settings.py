@@ -260,7 +260,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
     m = as_top_m(given["m"], candidates.K)
     direction = _one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE))
     noise_model, noise, reward_range = _as_noise(given["noise"], candidates, direction)
-    misspecification, structured = _as_misspecification(given["misspecification"], candidates)
+    misspecification, structured = as_misspecification(given["misspecification"], candidates)
     settings = Settings(
         m=m,
         delta=as_number(given["delta"], "delta", low=1e-300, high=1, high_open=True),
@@ -305,26 +305,6 @@ def _as_cost(value: Any, candidates: Candidates) -> tuple[float, ...] | None:
     return tuple(costs.tolist())
 
 
-def redeclared(
-    was: Settings, candidates: Candidates, misspecification: Any, noise: Any
-) -> Settings:
-    """The settings with what is declared anew; None leaves it as it was."""
-    changes: dict[str, Any] = {}
-    if misspecification is not None:
-        # One M for all declarations: features keep the weight that they had from the beginning.
-        changes["misspecification"] = _as_misspecification(misspecification, candidates)[0]
-        changes["structured"] = was.is_structured
-    if noise is not None:
-        kind, deviations, _ = parse_noise(in_order(noise, "noise", candidates.labels), candidates.K)
-        if was.noise_model != KNOWN or kind != KNOWN:
-            raise ProblemError(
-                "noise must be a number, or one for each candidate, of a study whose noise was "
-                f"declared as such; got {shown(noise)} where it is {was.noise_words}"
-            )
-        changes["noise"] = _as_deviations(deviations)
-    return dataclasses.replace(was, **changes)
-
-
 def _as_noise(
     noise: Any, candidates: Candidates, direction: str
 ) -> tuple[str, tuple[float, ...], tuple[float, float] | None]:
@@ -343,10 +323,10 @@ def _as_noise(
             "noise='bernoulli' is for direction='maximize': tell 1 for what is wanted, or use "
             "noise=(0, 1)"
         )
-    return kind, _as_deviations(deviations), bounds
+    return kind, as_deviations(deviations), bounds
 
 
-def _as_deviations(given: Vector) -> tuple[float, ...]:
+def as_deviations(given: Vector) -> tuple[float, ...]:
     """One standard deviation where all are the same, or one per arm."""
     return tuple(given[:1].tolist() if np.all(given == given[0]) else given.tolist())
 
@@ -355,7 +335,7 @@ def _is_infinite(value: Any) -> bool:
     return isinstance(value, float | np.floating) and value == math.inf
 
 
-def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, bool | None]:
+def as_misspecification(value: Any, candidates: Candidates) -> tuple[float, bool | None]:
     """The number, and whether features have a weight where that does not follow from it."""
     if candidates.features is None:
         if value is not None and not (_is_infinite(value) or is_one_of(value, (UNKNOWN,))):

@@ -217,10 +217,15 @@ class StudyState:
             raise UnknownTrialError(f"trial must be one that was asked, {known}; got {trial_id}")
         return self.trials[trial_id]
 
+    def is_untold(self, trial_id: int) -> bool:
+        """Whether this trial was asked, and neither told nor failed."""
+        known = 0 <= trial_id < len(self.trials)
+        return known and self.trials[trial_id].state in (OPEN, REPLACED)
+
     def is_news(self, trial_id: int, state: str, values: tuple[float, ...] = ()) -> bool:
         """Whether such a tell says something new; refuses one that contradicts the first."""
         trial, value = self.trial(trial_id), values[0] if values else None
-        if trial.state in (OPEN, REPLACED):
+        if self.is_untold(trial_id):
             return True
         if (trial.state, trial.value) != (state, value):
             way_out = "" if trial.state == FAIL else "; correct() mends a mistake"

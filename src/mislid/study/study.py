@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from mislid._formatting import as_frame, shown
 from mislid._validation import as_count
 from mislid.errors import ContradictedWarning, ImplausibleValueWarning, ProblemError
-from mislid.study import corrections, measurements, roster
+from mislid.study import measurements, roster
 from mislid.study.assumption_tests import in_words
-from mislid.study.batches import as_order
 from mislid.study.candidates import Candidates, as_candidates
 from mislid.study.events import Chain, Event, Fact, events_of
-from mislid.study.replay import Replay
 from mislid.study.results import CONTRADICTED, Label, StudyResult, Trial, as_trial_id, result_of
-from mislid.study.session import Request, Session, request_of
+from mislid.study.session import Session, as_order, request_of
 from mislid.study.settings import Settings
 from mislid.study.state import COMPLETE, StudyState
 
@@ -235,10 +233,11 @@ class Study:
                 f"{shown(key)}"
             )
         with self._session.alone:
-            state, given = self._session.write(order.hand_out, request)
-            if given is None and request is not None:
-                given = list(state.keys[request.key].trials)
-            trials = [self._session.trial(trial_id) for trial_id in given or ()]
+            self._session.write(self._session.hand_out, order, request=request)
+            ids: Iterable[int] = order.trials or ()
+            if order.trials is None and request is not None:  # asked before with this key
+                ids = self._session.state.keys[request.key].trials
+            trials = [self._session.trial(trial_id) for trial_id in ids]
         return trials[0] if n is None else trials
 
     def tell(
@@ -289,14 +288,13 @@ class Study:
             If the value is far from what was measured before, as a typing error is. It counts.
         """
         trial_id = as_trial_id(trial)
-        request = None if key is None else request_of(key, "tell", trial_id, value, state, n, sd)
-        told = measurements.as_tell(trial_id, value, state, n, sd)
-
-        def decide(replay: Replay) -> tuple[Sequence[Fact], list[str]]:
+        told = measurements.as_tell(value, state, n, sd)
+        with self._session.alone:
             self._session.refuse_stranger(trial)
-            return measurements.tell(replay, trial_id, told, n, sd)
-
-        self._record(decide, request)
+            doubts = measurements.doubts(self._session, trial_id, told)
+            self._record(measurements.tell, trial_id, told, n, sd, key=key)
+        for words in doubts:
+            warnings.warn(words, ImplausibleValueWarning, stacklevel=2)
 
     def add_observations(self, observations: Any, *, key: str | None = None) -> None:
         """Take in measurements of any origin, in their order; all of them or none.
@@ -329,7 +327,7 @@ class Study:
         """
         observed = measurements.as_observed(self._now(), observations, key)
         if observed.arms:
-            self._record(lambda _: ([observed], []), request_of(key, "observe", *observed))
+            self._record(measurements.observe, *observed, key=key)
 
     def add_counts(
         self, arm: Label, n: int, sum: float, sumsq: float | None = None, *, key: str | None = None
@@ -366,7 +364,7 @@ class Study:
         ('decided', ('b',))
         """
         observed = measurements.as_counted(self._now(), arm, n, sum, sumsq, key)
-        self._record(lambda _: ([observed], []), request_of(key, "observe", *observed))
+        self._record(measurements.observe, *observed, key=key)
 
     def optimize(
         self,
@@ -469,7 +467,10 @@ class Study:
         >>> study.observation_rows()[1].value
         0.37
         """
-        self._correct(trial, row, measurements.as_value(value), reason, key)
+        which = None if trial is None else as_trial_id(trial)
+        self._session.refuse_stranger(trial)
+        right = measurements.as_value(value)
+        self._record(measurements.correct, which, row, right, reason, key=key)
 
     def void(
         self,
@@ -494,23 +495,9 @@ class Study:
         UnknownTrialError, ProblemError, StorageError
             As in `correct`; but a trial that told several values can be voided: all of them go.
         """
-        self._correct(trial, row, None, reason, key)
-
-    def _correct(
-        self,
-        trial: Trial | int | None,
-        row: int | None,
-        value: float | None,
-        reason: str | None,
-        key: str | None,
-    ) -> None:
         which = None if trial is None else as_trial_id(trial)
-
-        def decide(replay: Replay) -> tuple[Sequence[Fact], list[str]]:
-            self._session.refuse_stranger(trial)
-            return corrections.correction(replay.state, which, row, value, reason), []
-
-        self._record(decide, request_of(key, "mend", which, row, value, reason))
+        self._session.refuse_stranger(trial)
+        self._record(measurements.void, which, row, reason, key=key)
 
     def redeclare(
         self,
@@ -542,11 +529,7 @@ class Study:
         """
         if misspecification is None and noise is None:
             raise ProblemError("redeclare needs misspecification or noise; got neither")
-        given = (misspecification, noise, reason)
-        self._record(
-            lambda replay: (corrections.declaration(replay.state, *given), []),
-            request_of(key, "redeclare", *given),
-        )
+        self._record(roster.redeclare, misspecification, noise, reason, key=key)
 
     def add_candidates(
         self,
@@ -597,11 +580,7 @@ class Study:
         ('running', 'c')
         """
         more = as_candidates(candidates, names, columns, fewest=1)
-        given = (noise, cost, informed, reason)
-        self._record(
-            lambda replay: (roster.addition(replay.state, more, *given), []),
-            request_of(key, "add", more.plain(), *given),
-        )
+        self._record(roster.add, more, noise, cost, informed, reason, key=key)
 
     def retire(
         self,
@@ -646,28 +625,22 @@ class Study:
         >>> study.status, study.result.answer
         ('decided', ('b',))
         """
-        given = (arm, leave, informed, reason)
-        self._record(
-            lambda replay: (roster.retirement(replay.state, *given), []),
-            request_of(key, "retire", *given),
-        )
+        self._record(roster.retire, arm, leave, informed, reason, key=key)
 
-    def _record(
-        self,
-        decide: Callable[[Replay], tuple[Sequence[Fact], list[str]]],
-        request: Request | None = None,
-    ) -> None:
-        """Add facts to the log, and warn of doubts and of what the data refute since."""
+    def _record(self, make: Callable[..., Sequence[Fact]], *given: Any, key: str | None) -> None:
+        """Add the facts that `make` makes of the state and what is given; warn of refutations."""
+        request = None
+        if key is not None or make is not measurements.tell:  # a tell counts once anyway
+            request = request_of(key, make.__name__, *given)
         with self._session.alone:
             before = self._now().sequence
-            state, doubts = self._session.write(lambda replay, _: decide(replay), request)
+            self._session.write(make, *given, request=request)
+            state = self._session.state
             found = [
                 in_words(one, state)
                 for one in state.contradictions.values()
                 if state.contradicted_at[one.what] > before
             ]
-        for words in doubts or ():
-            warnings.warn(words, ImplausibleValueWarning, stacklevel=3)
         for words in found:
             warnings.warn(words, ContradictedWarning, stacklevel=3)
 
@@ -687,8 +660,7 @@ class Study:
     def result(self) -> StudyResult | None:
         """The answer, or None before there is one."""
         with self._session.alone:
-            self._now()
-            return result_of(self.study_name, self._session.replay, self._session.contradictions())
+            return result_of(self._session)
 
     def sensitivity(self) -> Sensitivity:
         """Up to which misspecification the answer is proved, and which ones the data refute.
@@ -1039,8 +1011,7 @@ class Study:
         from mislid.forecast.overview import Overview
 
         with self._session.alone:
-            refuted, replay = self._session.contradictions().values(), self._session.replay
-            return Overview(replay, self.study_name, self._session.chain.head, refuted)
+            return Overview(self._session)
 
     def events(self) -> list[Event]:
         """The whole log.

@@ -53,9 +53,7 @@ class TestProgress:
             event.fact for event in alone.events()
         ]
         assert watched.events()[: len(log)] == log
-        assert_same(
-            *(numbers_of(one._session.replay.engine._rules.sampler) for one in (watched, alone))
-        )
+        assert_same(*(numbers_of(one._session.engine._rules.sampler) for one in (watched, alone)))
 
     def test_after_the_decision(self) -> None:
         study = measured(new_study(), 10**6)

@@ -142,12 +142,12 @@ def test_nothing_is_looked_at_between_values_that_were_told_together(told: dict[
     rows = [*first, *((arm, 1.0 - value) for arm, value in first)]
     study.add_observations(rows)
     assert study.status == "running"
-    state = study._session.replay.state
+    state = study._session.state
     with pytest.raises(CertificateError, match="do not prove 'a' better than 'b'"):
         Log(state.settings, state.candidates, state.observations).settle((0,))
     apart = mislid.create_study(candidates=["a", "b"], m=1, **told)
     for part in (rows[:200], rows[200:]):
         apart.add_observations(part)
-    state = apart._session.replay.state
+    state = apart._session.state
     settled = Log(state.settings, state.candidates, state.observations).settle((0,))
     assert [one.samples for one in settled] == [200]

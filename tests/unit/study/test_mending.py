@@ -44,7 +44,7 @@ def same(one: Study, other: Study) -> bool:
         (study.status, study.result, study.estimate_rows(), study.observation_rows())
         for study in (one, other)
     ]
-    asked = [study._session.replay.engine.copy().propose() for study in (one, other)]
+    asked = [study._session.engine.copy().propose() for study in (one, other)]
     return seen[0] == seen[1] and asked[0] == asked[1]
 
 
@@ -88,7 +88,7 @@ class TestAnyStorage:
             (study.result.samples, right.result.samples),
             (study.result.statistic, right.result.statistic),
             (study.estimate_rows(), right.estimate_rows()),
-            (study._session.replay.engine.settled(), right._session.replay.engine.settled()),
+            (study._session.engine.settled(), right._session.engine.settled()),
             (study.ask().arm, right.ask().arm),
         ):
             assert one == other

@@ -53,9 +53,9 @@ def test_rules_that_were_interrupted_begin_anew(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(KeyboardInterrupt):
             again.ask()
     assert again.ask().arm == study.pending[-1].arm
-    state, other = (one._session.replay.engine for one in (again, study))
+    state, other = (one._session.engine for one in (again, study))
     np.testing.assert_array_equal(state.counts, other.counts)
-    assert again._session.replay.diverged == 0
+    assert again._session.diverged == 0
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 4, 11, 12, 100])

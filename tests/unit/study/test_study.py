@@ -188,7 +188,7 @@ class TestAsking:
             study.ask(worker=f"w{jump}", lease=100)
         again = Study(Session("s", study._session.key, study._session.storage, clock))
         assert [trial.id for trial in again.pending] == [trial.id for trial in study.pending]
-        assert again._session.replay.state.elapsed == study._session.replay.state.elapsed
+        assert again._session.state.elapsed == study._session.state.elapsed
 
 
 class TestStrangers:
