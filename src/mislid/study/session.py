@@ -586,7 +586,7 @@ class Session:
         many: int | None,
     ) -> bool:
         """Read on, make the facts and append them; False with so many events to read first."""
-        added: list[Entry] = []
+        added, done = list[Entry](), False
         try:
             with self.storage.locked(self.key) as log:
                 entries = log.read(self.state.sequence, many)
@@ -600,11 +600,12 @@ class Session:
                     events = self._events_of(make(self.state, *given), request)
                     added = self.chain.seal([entry_of(event) for event in events])
                     log.append(added, written_summary(self.state))
+                done = True
         except UnknownOutcomeError as problem:
             # Where nothing was to be written, nothing was lost.
             if added:
                 raise _Lost(problem, added) from problem
-        return True
+        return done
 
     def _events_of(self, facts: Iterable[Fact], request: Request | None) -> list[Event]:
         """The events that these facts make, with what follows from them; all are taken in.

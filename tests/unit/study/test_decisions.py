@@ -8,11 +8,11 @@ from numpy.random import SeedSequence
 
 import mislid
 from helpers.engines import assert_same, memory_of, proposal
+from helpers.forgery import entries_of, with_log
 from mislid import Instance, Model
 from mislid.engine import Verdict, View
 from mislid.errors import ProblemError
 from mislid.study import Study
-from mislid.study.events import Observed
 from mislid.study.session import Session
 from mislid.study.storage import MemoryStorage
 
@@ -145,13 +145,13 @@ def test_a_batch_that_failed_leaves_no_trace(stopping: str) -> None:
 
 
 def test_a_verdict_that_nobody_recorded_is_recorded_by_the_next_writer() -> None:
-    events = fed_by_the_simulator(study_of(), 0).events()
-    assert type(events[-1].fact).__name__ == "Decided"
-    lost = Session("s", 0, MemoryStorage())
-    lost.take_in(events[:-1])
-    assert lost.state.decision is None
-    recorded = lost.record([Observed((0,), (float(MEANS[0]),))], now=0.0)
-    assert recorded[-1].fact == events[-1].fact
+    study = fed_by_the_simulator(study_of(), 0)
+    *before, decided = entries_of(study)
+    assert decided.kind == "decided"
+    lost = with_log(before)
+    assert lost.status == "running"
+    lost.add_observations([(lost.candidates.labels[0], MEANS[0])])
+    assert lost.events()[-1].fact == study.events()[-1].fact
 
 
 class Turns:
