@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 import mislid
 from helpers.engines import assert_same, numbers_of
+from helpers.rows import rows_of
 from mislid.errors import ConflictingTellError, UnknownTrialError
 from mislid.study import Study
 from mislid.study.storage import MemoryStorage, Storage, as_storage
@@ -143,7 +144,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def says_what_happened(self) -> None:
         for study in self.handles:
-            assert [row[2:5] for row in study.observation_rows()] == self.values
+            assert [row[2:5] for row in rows_of(study)] == self.values
             assert [trial.id for trial in study.pending] == self.waiting()
 
     @invariant()

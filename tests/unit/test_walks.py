@@ -49,4 +49,4 @@ def test_a_question_crosses_few_files() -> None:
         study.tell(study.ask(), value)
     crossed = files_crossed(study.ask)
     assert "study/session.py" in crossed
-    assert len(crossed) <= 13, sorted(crossed)
+    assert len(crossed) <= 8, sorted(crossed)

@@ -17,12 +17,11 @@ from mislid.study.manage import (
 )
 from mislid.study.results import StudyResult, StudySummary, Trial
 from mislid.study.settings import Settings
-from mislid.study.study import ObservationRow, Study
+from mislid.study.study import Study
 
 __all__ = [
     "Candidates",
     "Event",
-    "ObservationRow",
     "Settings",
     "Study",
     "StudyCheck",

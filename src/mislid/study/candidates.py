@@ -60,7 +60,7 @@ class Candidates:
     columns: tuple[str, ...] | None = None
     late: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def K(self) -> int:
         """Number of arms."""
         return len(self.labels)

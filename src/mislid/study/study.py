@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mislid._formatting import as_frame, shown
 from mislid._validation import as_count
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from mislid.forecast import (
-        EstimateRow,
         Expectation,
         Overview,
         Ranking,
@@ -33,29 +32,6 @@ if TYPE_CHECKING:
         Threshold,
         WhatIf,
     )
-
-
-class ObservationRow(NamedTuple):
-    """A measurement that counts.
-
-    Attributes
-    ----------
-    event, time
-        Its place in the log, and when it came, in seconds since 1970.
-    trial
-        The id of its trial; None where it was added without one.
-    arm, value
-        The candidate's label, and what was measured.
-    row
-        Its place among all measurements of the log, void ones included: what `correct` takes.
-    """
-
-    event: int
-    time: float
-    trial: int | None
-    arm: Label
-    value: float
-    row: int
 
 
 class Study:
@@ -107,7 +83,7 @@ class Study:
 
     >>> study.void(row=2, reason="broken vial")
     >>> study.redeclare(noise=0.4, reason="as the blanks scatter")
-    >>> [row.row for row in study.observation_rows()]
+    >>> study.observations().row.to_list()
     [0, 1, 3, 4, 5, 6, 7]
     >>> [type(event.fact).__name__ for event in study.events()][-3:]
     ['Told', 'Voided', 'Redeclared']
@@ -119,8 +95,8 @@ class Study:
     ('8 mg',)
     >>> study.observations().groupby("arm").size().to_dict()
     {'1 mg': 16, '8 mg': 16}
-    >>> [(row.label, round(row.lower, 2), round(row.upper, 2)) for row in study.estimate_rows()]
-    [('1 mg', -0.31, 0.51), ('2 mg', -0.24, 0.67), ('4 mg', 0.05, 0.84), ('8 mg', 0.49, 1.31)]
+    >>> study.estimates()[["label", "lower", "upper"]].round(2).values.tolist()
+    [['1 mg', -0.31, 0.51], ['2 mg', -0.24, 0.67], ['4 mg', 0.05, 0.84], ['8 mg', 0.49, 1.31]]
 
     What else the same measurements prove, and whether anything speaks against them:
 
@@ -375,7 +351,6 @@ class Study:
         timeout: float | None = None,
         catch: tuple[type[Exception], ...] = (),
         callbacks: Sequence[Callable[[Study, Trial], object]] = (),
-        show_progress_bar: bool = False,
         worker: str | None = None,
         lease: float | None = None,
     ) -> None:
@@ -400,8 +375,6 @@ class Study:
             Exceptions of `measure` after which the loop goes on.
         callbacks
             Functions of the study and the trial that was just told.
-        show_progress_bar
-            Whether to show on stderr how far the evidence has come.
         worker, lease
             As in `ask`; with several jobs, their numbers are put behind the worker's name.
 
@@ -409,8 +382,6 @@ class Study:
         ------
         ProblemError
             If an argument is not allowed, or `measure` gives what is no number.
-        MissingPackageError
-            If a progress bar is wanted and tqdm is not installed.
         StorageError
             As in `ask` and `tell`.
         Exception
@@ -418,9 +389,7 @@ class Study:
         """
         from mislid.study.optimize import Loop
 
-        Loop(self, measure, n_trials, timeout, catch, callbacks, worker, lease).run(
-            n_jobs, show_progress_bar=show_progress_bar
-        )
+        Loop(self, measure, n_trials, timeout, catch, callbacks, worker, lease).run(n_jobs)
 
     def correct(
         self,
@@ -464,7 +433,7 @@ class Study:
         >>> study = create_study(candidates=["a", "b"], m=1, noise=0.1)
         >>> study.add_observations([("a", 0.2), ("b", 0.4), ("a", 0.21), ("b", 0.41)] * 3)
         >>> study.correct(row=1, value=0.37, reason="read from the wrong column")
-        >>> study.observation_rows()[1].value
+        >>> study.observations().value[1].item()
         0.37
         """
         which = None if trial is None else as_trial_id(trial)
@@ -699,20 +668,13 @@ class Study:
         >>> study.estimates()[["label", "count", "mean", "in_answer"]].values.tolist()
         [['a', 1, 0.2, False], ['b', 2, 0.8, True]]
         """
-        rows = self.estimate_rows()
-        return as_frame(rows, what="estimates", instead="estimate_rows gives the same rows")
-
-    def estimate_rows(self) -> list[EstimateRow]:
-        """`estimates` without pandas.
-
-        Returns
-        -------
-        list of EstimateRow
-            One for each candidate, in their order.
-        """
         from mislid.forecast.evidence import estimate_rows
 
-        return estimate_rows(self.overview())
+        return as_frame(
+            estimate_rows(self.overview()),
+            what="estimates",
+            instead="overview() has counts, means and intervals",
+        )
 
     def result_now(self) -> ResultNow:
         """The best answer so far with its anytime p-value: what to report when the budget ends.
@@ -890,44 +852,30 @@ class Study:
             return [self._session.trial(trial_id) for trial_id in state.waiting]
 
     def observations(self) -> DataFrame:
-        """All measurements, in order.
+        """The measurements that count, in order.
 
         Returns
         -------
         pandas.DataFrame
-            With the columns event, time, trial, arm, value and row.
+            With the columns event and time (place in the log, and seconds since 1970), trial (its
+            id, missing for measurements that no trial asked for), arm, value and row, which
+            counts all measurements of the log, void ones included, for `correct` and `void`.
 
         Raises
         ------
         MissingPackageError
             If pandas is not installed.
         """
-        fields = list(ObservationRow._fields)
-        table = as_frame(
-            self.observation_rows(),
-            fields,
-            what="observations",
-            instead="observation_rows gives the same rows",
-        )
-        return table.astype({"trial": "Int64"})
-
-    def observation_rows(self) -> list[ObservationRow]:
-        """`observations` without pandas.
-
-        Returns
-        -------
-        list of ObservationRow
-            One for each measurement, in order.
-        """
-        with self._session.alone:
-            state = self._now()
-            labels = state.candidates.labels
-            return [
-                ObservationRow(
-                    one.sequence, one.time, one.trial, labels[one.arm], one.value, one.row
-                )
-                for one in state.observations
-            ]
+        state = self._now()
+        labels = state.candidates.labels
+        rows = [
+            (one.sequence, one.time, one.trial, labels[one.arm], one.value, one.row)
+            for one in state.observations
+        ]
+        columns = ["event", "time", "trial", "arm", "value", "row"]
+        return as_frame(
+            rows, columns, what="observations", instead="overview() has arms and values"
+        ).astype({"trial": "Int64"})
 
     def progress(self, *, simulations: int | None = None) -> StudyProgress:
         """How many more measurements, and what they are needed for; see docs/planning.md.

@@ -9,6 +9,7 @@ import pytest
 
 import mislid
 from helpers.certificates import CASES, Case
+from helpers.rows import rows_of
 from helpers.tampering import sealed
 from mislid.certificate.certificate import Certificate, Log
 from mislid.errors import CertificateError, ContradictedWarning
@@ -50,7 +51,7 @@ def test_it_says_what_the_result_says(name: str) -> None:
 def test_the_data_of_every_time_are_those_of_the_log(name: str) -> None:
     study = CASES[name].decided()
     found = study.result.certificate.to_dict()
-    rows = [row[3:5] for row in study.observation_rows()]
+    rows = [row[3:5] for row in rows_of(study)]
     samples = [one["samples"] for one in found["times"]]
     assert samples == sorted({one["samples"] for one in found["evidence"]} - {study.samples})
     for moment in (*found["times"], found["data"]):

@@ -180,7 +180,7 @@ class TestDatabase:
             ("DELETE FROM mislid_events WHERE sequence = 5", "event 5 of the study is missing"),
             ("DELETE FROM mislid_events WHERE sequence > 10", "event 11 of the study is missing"),
             ("UPDATE mislid_events SET sequence = 33 WHERE sequence = 3", "1 events are outside"),
-            ("UPDATE mislid_events SET seal = ''", "event 1 .* it has no seal"),
+            ("UPDATE mislid_events SET seal = ''", "event 1 .* its seal is missing"),
             (
                 """INSERT INTO mislid_events SELECT key, sequence + 1, time, kind, body, seal
                 FROM mislid_events ORDER BY sequence DESC LIMIT 1""",

@@ -11,6 +11,7 @@ from sqlalchemy.engine import RootTransaction
 import mislid
 from helpers.postgresql import Server
 from helpers.proxy import Proxy, proxy_before
+from helpers.rows import rows_of
 from mislid.errors import ProblemError, StorageError, UnknownOutcomeError
 from mislid.study import Study
 from mislid.study.session import Session
@@ -235,7 +236,7 @@ class TestKeys:
             one.redeclare(noise=2.0, key="wider")
             one.redeclare(noise=3.0, key="wider still")
         assert study.samples == 5
-        assert study.observation_rows()[0].value == 0.7
+        assert rows_of(study)[0].value == 0.7
         assert study.settings.noise == (3.0,)
         assert len(study.events()) == 7
 

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.rows import rows_of
 from mislid.errors import (
     ConflictingTellError,
     ContradictedWarning,
     ImplausibleValueWarning,
 )
+from mislid.forecast.evidence import estimate_rows
 from mislid.study import Study
 from mislid.study.events import (
     Chain,
@@ -41,7 +43,7 @@ def new_study(storage: Storage | None = None, **changes: object) -> Study:
 def same(one: Study, other: Study) -> bool:
     """Whether two handles know the same, to the last bit."""
     seen = [
-        (study.status, study.result, study.estimate_rows(), study.observation_rows())
+        (study.status, study.result, estimate_rows(study.overview()), rows_of(study))
         for study in (one, other)
     ]
     asked = [study._session.engine.copy().propose() for study in (one, other)]
@@ -87,7 +89,7 @@ class TestAnyStorage:
             (study.result.answer, right.result.answer),
             (study.result.samples, right.result.samples),
             (study.result.statistic, right.result.statistic),
-            (study.estimate_rows(), right.estimate_rows()),
+            (estimate_rows(study.overview()), estimate_rows(right.overview())),
             (study._session.engine.settled(), right._session.engine.settled()),
             (study.ask().arm, right.ask().arm),
         ):
@@ -99,8 +101,8 @@ class TestAnyStorage:
         tell_all(study, TRUE, 2)
         study.void(1, reason="plate dropped")
         assert study.samples == 5
-        assert 1 not in [row.trial for row in study.observation_rows()]
-        assert [row.row for row in study.observation_rows()] == [0, 2, 3, 4, 5]
+        assert 1 not in [row.trial for row in rows_of(study)]
+        assert [row.row for row in rows_of(study)] == [0, 2, 3, 4, 5]
         before = len(study.events())
         study.void(1)
         study.correct(0, TRUE["a"])

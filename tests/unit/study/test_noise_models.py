@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.rows import rows_of
 from mislid.errors import ProblemError
 from mislid.study import Study
 from mislid.study.storage import Storage
@@ -57,7 +58,7 @@ def test_forecasts_and_corrections(model: str) -> None:
     study.void(3, reason="dropped")
     assert study.samples == before - 1
     right = new_study(model, delta=1e-4)
-    for row in study.observation_rows():
+    for row in rows_of(study):
         right.add_observations([(row.arm, row.value)])
     engines = [one._session.engine for one in (study, right)]
     np.testing.assert_array_equal(engines[0].scatter, engines[1].scatter)

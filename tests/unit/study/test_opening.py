@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.rows import rows_of
 from mislid.engine import Engine, EventBatch
 from mislid.study import Study
 from mislid.study.storage import MemoryStorage, Storage
@@ -68,5 +69,5 @@ def test_a_long_log_is_read_in_parts(
     assert len(study.events()) >= 12
     monkeypatch.setattr("mislid.study.session._AT_ONCE", at_once)
     again = mislid.load_study(storage=opener())
-    assert again.observation_rows() == study.observation_rows()
+    assert rows_of(again) == rows_of(study)
     assert again.ask().arm == study.pending[-1].arm

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import mislid
+from helpers.rows import rows_of
 from mislid.errors import (
     ConflictingTellError,
     ContradictedWarning,
@@ -62,7 +63,7 @@ class TestAnyStorage:
         second = mislid.load_study(study_name="s", storage=opener())
         assert [trial.id for trial in second.pending] == [1]
         second.tell(1, 0.75)
-        assert [row[2:5] for row in first.observation_rows()] == [(0, "a", 0.25), (1, "b", 0.75)]
+        assert [row[2:5] for row in rows_of(first)] == [(0, "a", 0.25), (1, "b", 0.75)]
         arms = [first.ask().arm, second.ask().arm, first.ask().arm]
         replica = new_study()
         for number, value in enumerate((0.25, 0.75)):
@@ -161,7 +162,7 @@ class TestAsking:
         assert [trial.id for trial in study.pending] == [2, 3, 4, 5]
         study.tell(lost[0], 0.5)
         study.tell(found[0], 0.6)
-        assert [row[2:5] for row in study.observation_rows()] == [(0, "a", 0.5), (3, "a", 0.6)]
+        assert [row[2:5] for row in rows_of(study)] == [(0, "a", 0.5), (3, "a", 0.6)]
         assert study.ask(worker="lab-1").id == 6  # its own were given away
 
     def test_one_ask_by_a_clock_that_is_ahead_freezes_no_lease(
@@ -246,7 +247,7 @@ class TestFailingStorage:
         storage.problems = [FullStorageError("full")]
         with pytest.raises(FullStorageError):
             study.tell(trial, 0.5)
-        assert len(study.observation_rows()) == 4
+        assert len(rows_of(study)) == 4
         study.tell(trial, 0.7)
         replica = new_study()
         for waiting in replica.ask(4):
@@ -279,5 +280,5 @@ class TestOptimize:
         with pytest.raises(OSError, match="no plate"):
             study.optimize(measure, n_jobs=n_jobs)
         assert study.pending == []
-        assert len(study.observation_rows()) >= 2
+        assert len(rows_of(study)) >= 2
         study.optimize(measure, n_trials=3, catch=(OSError,))

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 import mislid
 from helpers.postgresql import Server
+from helpers.rows import rows_of
 from mislid._formatting import without_password
 from mislid.errors import CorruptStorageError, FullStorageError, MislidError, StorageError
 from mislid.study.events import Entry
@@ -120,7 +121,7 @@ def test_damaged_files_end_in_a_sentence(file: Path, tmp_path: Path) -> None:
         try:
             storage = as_storage(damaged)
             study = mislid.load_study(study_name="s", storage=storage)
-            assert [row.value for row in study.observation_rows()] == [0.1 * k for k in range(20)]
+            assert [row.value for row in rows_of(study)] == [0.1 * k for k in range(20)]
             storage.close()
         except MislidError:
             refused += 1
