@@ -7,7 +7,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,8 +35,8 @@ from mislid.study.storage.interface import Line
 from mislid.study.study import Study
 
 Address = str | os.PathLike[str] | Storage
-# Entries that are read at once, and problems after which nobody needs more.
-_AT_ONCE, _MOST = 10_000, 20
+# Problems that a check shows at most.
+_MOST = 20
 
 
 def create_study(
@@ -412,7 +412,7 @@ class StudyCheck(PlainRecord):
 def check_study(
     *, study_name: str, storage: str | os.PathLike[str] | Storage, head: str | None = None
 ) -> StudyCheck:
-    """Check every seal and every event of a study's log, and derive its decision anew.
+    """Check every seal and every event of a study's log, and derive its decision again.
 
     Parameters
     ----------
@@ -447,93 +447,53 @@ def check_study(
     if given is not None and not (isinstance(given, str) and re.fullmatch("[0-9a-f]{64}", given)):
         raise ProblemError(f"head must have 64 digits of 0-9 and a-f; got {shown(given)}")
     place = as_storage(storage)
-    return _Check(place, study_name, head).result()
-
-
-class _Check:
-    def __init__(self, storage: Storage, name: str, head: str | None) -> None:
-        self.session = Session(name, storage.find(name), storage)
-        self.chain = Chain()
-        self.problems: list[str] = []
-        self.wanted = head
-
-    def result(self) -> StudyCheck:
-        self.problems += self.session.storage.faults(self.session.key)
-        for entries in self._parts():
-            self._seals(entries)
-            self._events(entries)
-        if self.wanted is not None:
-            self.problems.append(
-                f"no event has the head {self.wanted}: the log was cut off or written anew since"
-            )
-        decision = self._decision() if not self.problems else "not checked"
-        state = self.session.state
-        return StudyCheck(
-            study=self.session.name,
-            events=self.chain.sequence,
-            head=self.chain.head,
-            samples=len(state.observations),
-            decision=decision,
-            problems=tuple(self.problems[:_MOST]),
-        )
-
-    def _parts(self) -> Iterator[list[Entry]]:
-        """The log in parts, as far as it can be read."""
-        after = 0
-        while True:
-            try:
-                entries = self.session.storage.read(self.session.key, after, _AT_ONCE)
-            except CorruptStorageError as problem:
-                self.problems.append(str(problem))
-                return
-            yield entries
-            if len(entries) < _AT_ONCE:
-                return
-            after = entries[-1].sequence
-
-    def _seals(self, entries: list[Entry]) -> None:
-        """Every entry against the one before; after a break it goes on from what is written."""
-        for entry in entries:
-            try:
-                self.chain.take_in([entry])
-            except CorruptStorageError as problem:
-                self.problems.append(str(problem).partition(". Nothing is decided")[0])
-                self.chain = Chain(entry.sequence, entry.seal, self.chain.first)
-            if self.chain.head == self.wanted:
-                self.wanted = None
-
-    def _events(self, entries: list[Entry]) -> None:
-        """What the events come to, up to the first problem."""
-        if self.problems:
-            return
+    session, chain = Session(study_name, place.find(study_name), place), Chain()
+    problems, heads, entries = place.faults(session.key), set[str](), list[Entry]()
+    try:
+        entries = place.read(session.key)
+    except CorruptStorageError as problem:
+        problems.append(str(problem))
+    for entry in entries:
         try:
-            self.session.take_in(events_of(entries))
+            chain.take_in([entry])
+        except CorruptStorageError as problem:
+            problems.append(_brief(problem))
+            # The next entry is checked against what is written here.
+            chain = Chain(entry.sequence, entry.seal, chain.first)
+        heads.add(chain.head)
+    if not problems:
+        try:
+            session.take_in(events_of(entries))
         except MislidError as problem:
-            self.problems.append(str(problem).partition(". Nothing is decided")[0])
+            problems.append(_brief(problem))
+    if head is not None and head not in heads:
+        problems.append(f"no event has the head {head}: the log was cut off or written anew since")
+    decision = "not checked" if problems else _checked_decision(session, problems)
+    samples = len(session.state.observations)
+    most = tuple(problems[:_MOST])
+    return StudyCheck(study_name, chain.sequence, chain.head, samples, decision, most)
 
-    def _decision(self) -> str:
-        state = self.session.state
-        self._line()
-        if state.decision is None:
-            return "none"
-        if cannot_be_known(self.session):
-            return "not checked"
-        found = unconfirmed(self.session)
-        if found is None:
-            return "confirmed"
-        self.problems.append(in_words(found, state).partition(". ")[0])
-        return "not confirmed"
 
-    def _line(self) -> None:
-        """What a list of studies says, if it says anything."""
-        state = self.session.state
-        for line in self.session.storage.lines():
-            listed = read_summary(line.name, state.sequence, line.summary)
-            if line.key == self.session.key and listed not in (
-                None,
-                summary_of(self.session.name, state),
-            ):
-                self.problems.append("the list of studies says something else than the log")
+def _brief(problem: MislidError) -> str:
+    return str(problem).partition(". Nothing is decided")[0]
+
+
+def _checked_decision(session: Session, problems: list[str]) -> str:
+    """What was found of the decision; adds what is wrong with it, or with the study's summary."""
+    state = session.state
+    (line,) = (line for line in session.storage.lines() if line.key == session.key)
+    listed = read_summary(line.name, state.sequence, line.summary)
+    if listed is not None and listed != summary_of(session.name, state):
+        problems.append("the list of studies says something else than the log")
+    if state.decision is None:
+        return "none"
+    if cannot_be_known(session):
+        return "not checked"
+    found = unconfirmed(session)
+    if found is None:
+        return "confirmed"
+    problems.append(in_words(found, state).partition(". ")[0])
+    return "not confirmed"
 
 
 def _replayed_summary(place: Storage, name: str, key: int) -> StudySummary:

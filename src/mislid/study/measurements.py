@@ -94,7 +94,7 @@ def tell(
             "n and sd must be left out for a candidate that left the question: its values do not "
             "count"
         )
-    values = standing_for(state.settings, place or 0, value, n, sd)
+    values = as_mean(state.settings, value, n, sd)
     if not state.is_news(trial_id, COMPLETE, values):
         return []
     refuse_excluded(values, state.settings)
@@ -200,13 +200,14 @@ def as_counted(
 ) -> Observed:
     """Measurements of a candidate, of which the count, the sum and the squares' sum are known."""
     candidates, all_arms = _nameable(state, key)
-    arm, count = all_arms[candidates.arm(label)], _as_number_of_values(n)
-    try:
-        values = _counted(state.settings, count, as_value(total, "sum"), squares)
-    except OverflowError:
-        raise ProblemError(
-            f"sum and sumsq must have squares that are numbers; got {total!r} and {squares!r}"
-        ) from None
+    arm, count, sum_ = all_arms[candidates.arm(label)], _as_size(n), as_value(total, "sum")
+    scatter = None
+    if squares is not None and state.settings.noise_model != BERNOULLI:
+        least = sum_ * sum_ / count
+        scatter = as_number(squares, "sumsq", low=0.0, high=LARGEST**2) - least
+        if scatter < -1e-9 * squares:
+            raise ProblemError(f"sumsq must be at least sum^2 / n, {least!r}; got {squares!r}")
+    values = _standing_for(state.settings, count, sum_ / count, scatter, "sumsq")
     refuse_excluded(values, state.settings)
     return Observed((arm,) * len(values), values)
 
@@ -247,97 +248,54 @@ def _is_pair(pair: Any) -> bool:
         return False
 
 
-def standing_for(settings: Settings, arm: int, value: Any, n: Any, sd: Any) -> tuple[float, ...]:
-    """Values for what was told: a value, one with its own deviation, or the mean of n.
+def as_mean(settings: Settings, mean: float, n: Any, sd: Any) -> tuple[float, ...]:
+    """Values for the mean of n, whose sample standard deviation is sd.
 
     >>> from mislid import create_study
     >>> settings = create_study(candidates=["a", "b"], m=1, noise=0.5).settings
-    >>> standing_for(settings, 0, 0.7, 4, 0.2)[:2]
+    >>> as_mean(settings, 0.7, 4, 0.2)[:2]
     (0.8732050807568877, 0.5267949192431122)
-    >>> standing_for(settings, 0, 0.7, None, 0.25)  # as exact as the mean of four
-    (0.7, 0.7, 0.7, 0.7)
     """
-    mean = as_value(value)
-    try:
-        if n is not None:
-            return _with_mean(settings, mean, _as_number_of_values(n), sd)
-        return (mean,) if sd is None else (mean,) * _repeats(settings, arm, sd)
-    except OverflowError:
-        raise ProblemError(
-            f"value, n and sd must have squares that are numbers; got {value!r}, {n!r} and {sd!r}"
-        ) from None
+    if n is None and sd is not None:
+        raise ProblemError(f"sd must be given with n, of so many values; got {sd!r} without n")
+    if n is None:
+        return (mean,)
+    count = _as_size(n)
+    spread = None if sd is None else as_number(sd, "sd", low=0.0, high=LARGEST)
+    scatter = None if spread is None else (count - 1) * spread**2
+    return _standing_for(settings, count, mean, scatter, "sd")
 
 
-def _with_mean(settings: Settings, mean: float, count: int, sd: Any) -> tuple[float, ...]:
+def _standing_for(
+    settings: Settings, n: int, mean: float, scatter: float | None, name: str
+) -> tuple[float, ...]:
+    """n values with this mean and this sum of squared deviations; an odd one is at the mean."""
+    if settings.noise_model == BERNOULLI:
+        return _zeros_and_ones(n, mean * n)
     if settings.noise_model == BOUNDED:
         raise ProblemError(
             "n must be left out where values are within bounds, whose proof goes through them one "
-            f"by one; got {count!r}: give the values themselves"
+            f"by one; got {n!r}: give the values themselves, by add_observations"
         )
-    if settings.noise_model == BERNOULLI:
-        return _zeros_and_ones(count, mean * count, "the mean of n values")
-    if sd is None and count > 1 and settings.noise_model in UNDECLARED:
-        raise ProblemError("sd must be given with n where the noise is unknown; got None")
-    spread = 0.0 if sd is None else as_number(sd, "sd", low=0.0, high=math.inf)
-    return _two_points(count, mean, (count - 1) * spread**2)
+    if scatter is None and n > 1 and settings.noise_model in UNDECLARED:
+        raise ProblemError(f"{name} must be given with n where the noise is unknown; got None")
+    pairs = n // 2
+    away = math.sqrt(max(scatter or 0.0, 0.0) / (2 * pairs)) if pairs else 0.0
+    return (mean + away, mean - away) * pairs + (mean,) * (n % 2)
 
 
-def _counted(settings: Settings, count: int, sum_: float, squares: Any) -> tuple[float, ...]:
-    if settings.noise_model == BERNOULLI:
-        return _zeros_and_ones(count, sum_, "sum")
-    if settings.noise_model == BOUNDED:
-        raise ProblemError(
-            "counts are for values 0 and 1, or with noise that is declared or unknown: give values "
-            "within bounds by add_observations"
-        )
-    if squares is None:
-        if settings.noise_model in UNDECLARED and count > 1:
-            raise ProblemError("sumsq must be given where the noise is unknown; got None")
-        return (sum_ / count,) * count
-    scatter = as_number(squares, "sumsq", low=0.0, high=math.inf) - sum_**2 / count
-    if scatter < -1e-9 * abs(squares):
-        raise ProblemError(
-            f"sumsq must be at least sum^2 / n, {sum_**2 / count!r}; got {squares!r}"
-        )
-    return _two_points(count, sum_ / count, max(scatter, 0.0))
-
-
-def _as_number_of_values(n: Any) -> int:
+def _as_size(n: Any) -> int:
     count = as_count(n, "n", 1)
     if count > MOST:
         raise ProblemError(f"n must be at most {MOST:,} at once; got {n!r}")
     return count
 
 
-def _two_points(n: int, mean: float, scatter: float) -> tuple[float, ...]:
-    """n values with this mean and this sum of squared deviations; an odd one at the mean."""
-    pairs = n // 2
-    away = math.sqrt(scatter / (2 * pairs)) if pairs else 0.0
-    return (mean + away, mean - away) * pairs + (mean,) * (n % 2)
-
-
-def _zeros_and_ones(n: int, total: float, name: str) -> tuple[float, ...]:
+def _zeros_and_ones(n: int, total: float) -> tuple[float, ...]:
     ones = round(total)
     if abs(total - ones) > 1e-6 * max(1.0, n * 1e-3) or not 0 <= ones <= n:
         raise ProblemError(
-            f"{name} must be that of {n} values 0 and 1, a whole number of ones from 0 to {n}; "
-            f"got {total:g} of them"
+            f"the mean or sum must be that of {n} values 0 and 1, with a whole number of ones from "
+            f"0 to {n}; got {total:g} of them"
         )
     return (1.0,) * ones + (0.0,) * (n - ones)
-
-
-def _repeats(settings: Settings, arm: int, sd: Any) -> int:
-    """How many measurements a value stands for: its information, rounded down."""
-    own = as_number(sd, "sd", low=0.0, high=math.inf, low_open=True)
-    if settings.noise_model != KNOWN:
-        raise ProblemError(
-            "sd must be left out for a single value unless the noise is declared as a standard "
-            f"deviation; got {sd!r}"
-        )
-    noise = settings.noise[0 if len(settings.noise) == 1 else arm]
-    if own > noise * (1.0 + 1e-12):
-        raise ProblemError(
-            f"sd must be at most the declared noise, {noise:g}: declare the largest that a value "
-            f"may have; got {sd!r}"
-        )
-    return min(int((noise / own) ** 2 * (1.0 + 1e-9)), MOST)

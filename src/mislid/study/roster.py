@@ -290,11 +290,6 @@ def redeclare(state: StudyState, misspecification: Any, noise: Any, reason: Any)
                 "noise must be the same for all candidates after some were added by a look at "
                 f"values, since evidence is measured in it; got {noise!r}"
             )
-        if state.repeats and np.any(deviations < was.deviations(K)):
-            raise ProblemError(
-                "noise must not become smaller after values were told with n or sd, which count "
-                f"by the noise that was declared then; got {noise!r}. Begin a study with it"
-            )
     eps = None if eps == was.misspecification else eps
     spread = None if spread == was.noise else spread
     return [] if eps is None and spread is None else [Redeclared(eps, spread, why)]

@@ -22,6 +22,7 @@ from mislid._formatting import shown
 from mislid._validation import as_count, as_number, as_text
 from mislid.engine import Engine, EventBatch, Verdict
 from mislid.errors import ProblemError, StorageError, UnknownOutcomeError, UnknownTrialError
+from mislid.study import events
 from mislid.study.assumption_tests import Tallies, refuted, refuted_ever, tallies_of
 from mislid.study.batches import (
     LONGEST_LEASE,
@@ -33,26 +34,6 @@ from mislid.study.batches import (
     phase_size,
 )
 from mislid.study.candidates import Candidates
-from mislid.study.events import (
-    Added,
-    Asked,
-    Chain,
-    Contradicted,
-    Corrected,
-    Decided,
-    Entry,
-    Event,
-    Fact,
-    Observed,
-    Redeclared,
-    Renewed,
-    Retired,
-    Told,
-    Voided,
-    check,
-    entry_of,
-    events_of,
-)
 from mislid.study.results import Trial
 from mislid.study.rules import (
     Exploration,
@@ -82,7 +63,7 @@ _LONGEST = 200
 # Seconds by which clocks may differ: the log's time does not go back for them.
 SKEW = 600.0
 # Events that change measurements or declarations that the rules have taken in.
-_CHANGES = (Corrected, Voided, Redeclared, Added, Retired)
+_CHANGES = (events.Corrected, events.Voided, events.Redeclared, events.Added, events.Retired)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +126,7 @@ def _whole(given: object) -> object:
 class _Lost(Exception):
     """The answer to a commit was lost, by which these entries would be in the log."""
 
-    def __init__(self, problem: UnknownOutcomeError, entries: Sequence[Entry]) -> None:
+    def __init__(self, problem: UnknownOutcomeError, entries: Sequence[events.Entry]) -> None:
         super().__init__(str(problem))
         self.last = entries[-1]
 
@@ -254,7 +235,7 @@ class Session:
         self.given = rules
         self.alone = threading.RLock()
         # A recorded decision, and what speaks against it.
-        self._checked: tuple[Decided | None, dict[str, Contradicted]] = (None, {})
+        self._checked: tuple[events.Decided | None, dict[str, events.Contradicted]] = (None, {})
         # The request whose answer was lost, until the log has been asked.
         self._unsettled: Request | None = None
         # When the events happen that are being written.
@@ -263,14 +244,14 @@ class Session:
 
     def _forget(self) -> None:
         """Begin again: the next look replays the log from its beginning."""
-        self.state, self.chain = StudyState(), Chain()
+        self.state, self.chain = StudyState(), events.Chain()
         self._forget_rules()
 
     def _forget_rules(self) -> None:
         self._engine: Engine | None = None
         self._exploration: Exploration | None = None
         self._tallies: Tallies | None = None
-        self.verdict: Decided | None = None
+        self.verdict: events.Decided | None = None
         self._diverged = 0
         # Events that the rules have not taken in, and the arms that the log has for their requests.
         self._batch, self._logged = EventBatch(), list[int]()
@@ -292,31 +273,31 @@ class Session:
                 raise
             return self.state
 
-    def _read(self, entries: Sequence[Entry]) -> None:
-        self.take_in(events_of(self.chain.take_in(entries)))
+    def _read(self, entries: Sequence[events.Entry]) -> None:
+        self.take_in(events.events_of(self.chain.take_in(entries)))
 
-    def take_in(self, events: Iterable[Event]) -> None:
+    def take_in(self, new: Iterable[events.Event]) -> None:
         """Take in events of the log, which are checked."""
-        for event in events:
-            check(self.state, event)
-            if type(event.fact) is Asked:
+        for event in new:
+            events.check(self.state, event)
+            if type(event.fact) is events.Asked:
                 self._note_proposals(event.fact)
             self._apply(event)
             if self._batch.size > _MUCH:
                 self.catch_up()
 
-    def _apply(self, event: Event) -> None:
+    def _apply(self, event: events.Event) -> None:
         self.state.take_in(event)
-        match event.fact:
-            case Told(trial, value, more):
-                values = (value, *more)
-                self._hear((self.state.trials[trial].arm,) * len(values), values)
-            case Observed(arms, values):
-                self._hear(arms, values)
-            case Corrected() | Voided() | Redeclared() | Added() | Retired():
-                # Earlier requests are not asked again: their answers are in the log.
-                self._forget_rules()
-                self._batch = measurements_of(self.state)
+        fact = event.fact
+        if isinstance(fact, events.Told):
+            values = (fact.value, *fact.more)
+            self._hear((self.state.trials[fact.trial].arm,) * len(values), values)
+        elif isinstance(fact, events.Observed):
+            self._hear(fact.arms, fact.values)
+        elif isinstance(fact, _CHANGES):
+            # Earlier requests are not asked again: their answers are in the log.
+            self._forget_rules()
+            self._batch = measurements_of(self.state)
 
     def _hear(self, arms: Sequence[int], values: Sequence[float]) -> None:
         """Tell the rules of measurements whose arms are those of the register."""
@@ -328,7 +309,7 @@ class Session:
             sign = self.state.settings.sign
             self._batch.tell(arms, [sign * value for value in values])
 
-    def _note_proposals(self, asked: Asked) -> None:
+    def _note_proposals(self, asked: events.Asked) -> None:
         """Let the rules remember the proposals that the event records."""
         chosen = [arm for arm, again in zip(asked.arms, asked.again, strict=True) if again is None]
         if not chosen:
@@ -344,7 +325,7 @@ class Session:
             self._batch.ask(first + handed, 1, [*waiting, *chosen[:handed]])
         self._logged += self.state.places(asked.proposed)
 
-    def contradictions(self) -> dict[str, Contradicted]:
+    def contradictions(self) -> dict[str, events.Contradicted]:
         """What the data refute: declarations, or a decision that the log records.
 
         Whoever can write to a storage can record a decision that does not follow from the data.
@@ -456,7 +437,7 @@ class Session:
         arms = self.state.roster.arms
         return [arms[place] for place in self._follow(self.engine, batch)[1]]
 
-    def hand_out(self, state: StudyState, order: Order) -> list[Fact]:
+    def hand_out(self, state: StudyState, order: Order) -> list[events.Fact]:
         """What is recorded when trials are handed out: the worker's own first, then expired ones.
 
         `order.trials` has their ids then.
@@ -469,9 +450,9 @@ class Session:
         lapsed = [one for one in waiting if one.id not in mine and one.is_expired(elapsed)]
         n = order.n or phase_size(self, order.limits, len(own) + len(lapsed))
         own = own[:n]
-        facts: list[Fact] = []
+        facts: list[events.Fact] = []
         if order.worker is not None and any(trial.expires != expires for trial in own):
-            facts.append(Renewed(tuple(trial.id for trial in own), order.worker, expires))
+            facts.append(events.Renewed(tuple(trial.id for trial in own), order.worker, expires))
         proposed: Sequence[int] | None = None
         if order.limits is None:
             lapsed = lapsed[: n - len(own)]
@@ -487,7 +468,7 @@ class Session:
             again = (*(trial.id for trial in lapsed), *(None for _ in fresh))
             arms = (*(trial.arm for trial in lapsed), *fresh)
             found = None if not proposed else tuple(proposed)
-            facts.append(Asked(new, arms, again, order.worker, expires, found))
+            facts.append(events.Asked(new, arms, again, order.worker, expires, found))
         order.trials = [*(trial.id for trial in own), *new]
         return facts
 
@@ -527,7 +508,7 @@ class Session:
     # Writing
 
     def write(
-        self, make: Callable[..., Sequence[Fact]], *given: Any, request: Request | None
+        self, make: Callable[..., Sequence[events.Fact]], *given: Any, request: Request | None
     ) -> None:
         """Append the facts that `make` makes of the present state and what is given.
 
@@ -579,14 +560,14 @@ class Session:
 
     def _append(
         self,
-        make: Callable[..., Sequence[Fact]],
+        make: Callable[..., Sequence[events.Fact]],
         given: tuple[Any, ...],
         request: Request | None,
         lost: _Lost | None,
         many: int | None,
     ) -> bool:
         """Read on, make the facts and append them; False with so many events to read first."""
-        added, done = list[Entry](), False
+        added, done = list[events.Entry](), False
         try:
             with self.storage.locked(self.key) as log:
                 entries = log.read(self.state.sequence, many)
@@ -597,8 +578,8 @@ class Session:
                     request.refuse_other(self.state.keys[request.key])
                 elif lost is None or not lost.is_in(log):
                     self.moment = log_time((self.clock or log.now)(), self.state.time)
-                    events = self._events_of(make(self.state, *given), request)
-                    added = self.chain.seal([entry_of(event) for event in events])
+                    made = self._events_of(make(self.state, *given), request)
+                    added = self.chain.seal([events.entry_of(event) for event in made])
                     log.append(added, written_summary(self.state))
                 done = True
         except UnknownOutcomeError as problem:
@@ -607,33 +588,35 @@ class Session:
                 raise _Lost(problem, added) from problem
         return done
 
-    def _events_of(self, facts: Iterable[Fact], request: Request | None) -> list[Event]:
+    def _events_of(
+        self, facts: Iterable[events.Fact], request: Request | None
+    ) -> list[events.Event]:
         """The events that these facts make, with what follows from them; all are taken in.
 
         That is a contradiction or, where there is none, a decision. The first event has the key.
         """
-        events: list[Event] = []
+        made: list[events.Event] = []
         key = None if request is None else request.written
         for fact in facts:
-            events.append(self._next(fact, None if events else key))
+            made.append(self._next(fact, None if made else key))
             self.catch_up()
             if isinstance(fact, _CHANGES):
-                events += [self._next(found) for found in refuted_ever(self.state)]
-            elif isinstance(fact, Told | Observed):
-                events += [self._next(found) for found in self._refuted()]
+                made += [self._next(found) for found in refuted_ever(self.state)]
+            elif isinstance(fact, events.Told | events.Observed):
+                made += [self._next(found) for found in self._refuted()]
             stands = self.state.decision is not None or self.state.contradictions
             if self.verdict is not None and not stands:
-                events.append(self._next(self.state.roster.recorded(self.verdict)))
-        return events
+                made.append(self._next(self.state.roster.recorded(self.verdict)))
+        return made
 
-    def _refuted(self) -> list[Contradicted]:
+    def _refuted(self) -> list[events.Contradicted]:
         """What the data refute by now of what was declared."""
         engine = self.engine
         known = engine.last_judged == engine.samples > 0 and engine.widening == 0.0
         return list(refuted(self.state, self.tallies, engine.estimate if known else None))
 
-    def _next(self, fact: Fact, key: str | None = None) -> Event:
-        event = Event(self.state.sequence + 1, self.moment, fact, key)
-        check(self.state, event)
+    def _next(self, fact: events.Fact, key: str | None = None) -> events.Event:
+        event = events.Event(self.state.sequence + 1, self.moment, fact, key)
+        events.check(self.state, event)
         self._apply(event)
         return event

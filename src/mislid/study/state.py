@@ -13,24 +13,8 @@ from mislid.errors import (
     ProblemError,
     UnknownTrialError,
 )
+from mislid.study import events
 from mislid.study.candidates import Candidates
-from mislid.study.events import (
-    Added,
-    Asked,
-    Contradicted,
-    Corrected,
-    Created,
-    Decided,
-    Event,
-    Failed,
-    Observed,
-    Redeclared,
-    Renewed,
-    Retired,
-    Told,
-    Voided,
-    check,
-)
 from mislid.study.results import CONTRADICTED, DECIDED, RUNNING, StudySummary
 from mislid.study.roster import Roster
 from mislid.study.settings import Settings
@@ -104,7 +88,7 @@ class Withdrawal(NamedTuple):
 
     sequence: int
     time: float
-    decision: Decided
+    decision: events.Decided
     cause: str
 
 
@@ -147,8 +131,6 @@ class StudyState:
         Decisions before that.
     contradictions, contradicted_at
         What the data have refuted of the present declaration, by its name, and by which event.
-    repeats
-        Whether a trial told several measurements at once.
     revision
         How often data or declarations were changed: what follows from them begins anew then.
     """
@@ -157,24 +139,23 @@ class StudyState:
     time: float = 0.0
     elapsed: float = 0.0
     keys: dict[str, Kept] = field(default_factory=dict)
-    begun: Created | None = None
+    begun: events.Created | None = None
     created_at: float = 0.0
-    changes: list[Event] = field(default_factory=list)
+    changes: list[events.Event] = field(default_factory=list)
     trials: list[TrialRecord] = field(default_factory=list)
     waiting: dict[int, None] = field(default_factory=dict)
     rows: list[Observation] = field(default_factory=list)
     void: set[int] = field(default_factory=set)
     observations: list[Observation] = field(default_factory=list)
-    decision: Decided | None = None
+    decision: events.Decided | None = None
     withdrawn: list[Withdrawal] = field(default_factory=list)
     corrections: list[Correction] = field(default_factory=list)
-    declarations: list[Event] = field(default_factory=list)
-    contradictions: dict[str, Contradicted] = field(default_factory=dict)
+    declarations: list[events.Event] = field(default_factory=list)
+    contradictions: dict[str, events.Contradicted] = field(default_factory=dict)
     contradicted_at: dict[str, int] = field(default_factory=dict)
     revision: int = 0
-    repeats: bool = False
     _roster: Roster | None = None
-    _recorded: Decided | None = None
+    _recorded: events.Decided | None = None
     _rows_of_trials: dict[int, list[int]] = field(default_factory=dict)
 
     @property
@@ -256,59 +237,58 @@ class StudyState:
         """Seconds that have passed by a time after the last event."""
         return self.elapsed + (max(0.0, time - self.time) if self.sequence else 0.0)
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: events.Event) -> None:
         """Take in the next event; refuses one that cannot be."""
-        check(self, event)
+        events.check(self, event)
         self.take_in(event)
 
-    def take_in(self, event: Event) -> None:
+    def take_in(self, event: events.Event) -> None:
         """Take in the next event, which was checked."""
         self.elapsed = self.elapsed_at(event.time)
         self.sequence, self.time = event.sequence, event.time
         self._take_in(event)
         if event.key is not None:
             key, _, digest = event.key.rpartition(" ")
-            trials = event.fact.trials if isinstance(event.fact, Asked) else ()
+            trials = event.fact.trials if isinstance(event.fact, events.Asked) else ()
             if not trials or not key.startswith(GENERATED):
                 self.keys[key] = Kept(digest, event.sequence, trials)
 
-    def _take_in(self, event: Event) -> None:
+    def _take_in(self, event: events.Event) -> None:
         match event.fact:
-            case Asked():
+            case events.Asked():
                 self._hand_out(event.fact, event.time)
-            case Told(trial_id, value, more):
+            case events.Told(trial_id, value, more):
                 self._close(trial_id, COMPLETE, value)
                 arm = self.trials[trial_id].arm
                 self._observe(event, trial_id, arm, value)
                 for one in more:
-                    self.repeats = True
                     self._observe(event, trial_id, arm, one)
-            case Observed(arms, values):
+            case events.Observed(arms, values):
                 for arm, value in zip(arms, values, strict=True):
                     self._observe(event, None, arm, value)
-            case Failed(trial_id):
+            case events.Failed(trial_id):
                 self._close(trial_id, FAIL, None)
-            case Created(settings, candidates):
+            case events.Created(settings, candidates):
                 self.begun, self.created_at = event.fact, event.time
                 self._roster = Roster(candidates, settings)
-            case Renewed(trials, _, expires):
+            case events.Renewed(trials, _, expires):
                 until = self._until(expires, event.time)
                 for trial_id in trials:
                     self.trials[trial_id].expires, self.trials[trial_id].until = expires, until
-            case Decided():
+            case events.Decided():
                 if self.decision is None:
                     self.decision, self._recorded = self.roster.present(event.fact), event.fact
-            case Corrected() | Voided():
+            case events.Corrected() | events.Voided():
                 self._correct(event, event.fact)
-            case Redeclared():
+            case events.Redeclared():
                 self._declare(event, event.fact)
-            case Added() | Retired():
+            case events.Added() | events.Retired():
                 self._change(event, event.fact)
-            case Contradicted(what):
+            case events.Contradicted(what):
                 self.contradictions[what] = event.fact
                 self.contradicted_at[what] = event.sequence
 
-    def _hand_out(self, asked: Asked, time: float) -> None:
+    def _hand_out(self, asked: events.Asked, time: float) -> None:
         trials, arms, handed, worker, expires, _ = asked
         until = self._until(expires, time)
         for trial_id, arm, again in zip(trials, arms, handed, strict=True):
@@ -326,7 +306,7 @@ class StudyState:
         trial.state, trial.value = state, value
         self.waiting.pop(trial_id, None)
 
-    def _observe(self, event: Event, trial: int | None, arm: int, value: float) -> None:
+    def _observe(self, event: events.Event, trial: int | None, arm: int, value: float) -> None:
         row = len(self.rows)
         one = Observation(row, event.sequence, event.time, trial, arm, value)
         if trial is not None:
@@ -336,9 +316,9 @@ class StudyState:
         if place is not None:
             self.observations.append(one if place == arm else one._replace(arm=place))
 
-    def _correct(self, event: Event, fact: Corrected | Voided) -> None:
+    def _correct(self, event: events.Event, fact: events.Corrected | events.Voided) -> None:
         """Change a row, or make it void; a void one whose value is given counts again."""
-        values = fact.values if isinstance(fact, Corrected) else (None,) * len(fact.rows)
+        values = fact.values if isinstance(fact, events.Corrected) else (None,) * len(fact.rows)
         for row, value in zip(fact.rows, values, strict=True):
             before = self.rows[row]
             was = None if row in self.void else before.value
@@ -355,7 +335,7 @@ class StudyState:
         self._count_again()
         self._withdraw(event, f"{correction.what} was {correction.verb}")
 
-    def _declare(self, event: Event, fact: Redeclared) -> None:
+    def _declare(self, event: events.Event, fact: events.Redeclared) -> None:
         given = ["misspecification"] if fact.misspecification is not None else []
         if fact.noise is not None:
             given.append("noise")
@@ -366,11 +346,11 @@ class StudyState:
         self.declarations.append(event)
         self._withdraw(event, f"{' and '.join(given)} declared anew")
 
-    def _change(self, event: Event, fact: Added | Retired) -> None:
+    def _change(self, event: events.Event, fact: events.Added | events.Retired) -> None:
         """Add candidates to the question, or let one be measured no more."""
         self.changes.append(event)
         self._roster = self.roster.after(fact)
-        if isinstance(fact, Added):
+        if isinstance(fact, events.Added):
             names = ", ".join(repr(label) for label in fact.candidates.labels)
             self._count_again()
             self._withdraw(event, f"{names} added")
@@ -392,7 +372,7 @@ class StudyState:
         ]
         self.contradictions.clear()
 
-    def _withdraw(self, event: Event, cause: str) -> None:
+    def _withdraw(self, event: events.Event, cause: str) -> None:
         self.revision += 1
         if self._recorded is not None:
             self.withdrawn.append(Withdrawal(event.sequence, event.time, self._recorded, cause))

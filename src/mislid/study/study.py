@@ -239,9 +239,8 @@ class Study:
         state
             "complete" or "fail".
         n, sd
-            With `n`, the value is the mean of so many, whose sample standard deviation is `sd`.
-            Without it, `sd` is the standard deviation that this value itself is known to have: it
-            counts as (noise / sd)^2 measurements, rounded down.
+            The value is the mean of n, whose sample standard deviation is `sd`, which may be left
+            out where the noise is known.
         key
             Any text that is new, for the log; the same trial and value never count twice anyway.
 
@@ -490,9 +489,8 @@ class Study:
         Raises
         ------
         ProblemError
-            If both are left out or one is not allowed; if the study was begun with another kind of
-            noise than a number; or if the noise would become smaller than one by which values that
-            were told with `n` or `sd` count.
+            If both are left out or one is not allowed, or if the study was begun with another kind
+            of noise than a number.
         StorageError
             As in `ask`.
         """
