@@ -96,16 +96,6 @@ class Loop:
 
     def _one(self, trial: Trial) -> None:
         try:
-            self._measured(trial)
-        finally:
-            with self.alone:
-                self.under_way -= 1
-        with self.alone:
-            for callback in self.callbacks:
-                callback(self.study, trial)
-
-    def _measured(self, trial: Trial) -> None:
-        try:
             value = as_value(self.measure(trial))
         except Exception as problem:
             self.study.tell(trial, state="fail")
@@ -113,6 +103,12 @@ class Loop:
                 raise
         else:
             self.study.tell(trial, value)
+        finally:
+            with self.alone:
+                self.under_way -= 1
+        with self.alone:
+            for callback in self.callbacks:
+                callback(self.study, trial)
 
 
 def _refuse_catch(catch: Any) -> None:
