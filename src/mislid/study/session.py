@@ -5,13 +5,11 @@ Calls count once, however often they are repeated: the log has their keys.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -186,18 +184,6 @@ def log_time(clock: float, last: float) -> float:
     return last if last - SKEW <= clock < last else clock
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Do without garbage collection while many objects are made, none of which is garbage."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
 class Session:
     """An open study: its log, the state after it and the rules, in step.
 
@@ -266,8 +252,7 @@ class Session:
                 while more:
                     entries = self.storage.read(self.key, self.state.sequence, _AT_ONCE)
                     more = len(entries) == _AT_ONCE
-                    with _no_collection():
-                        self._read(entries)
+                    self._read(entries)
             except BaseException:
                 self._forget()
                 raise

@@ -22,9 +22,12 @@ from mislid._validation import (
     in_order,
     is_one_of,
 )
+from mislid.algorithms import algorithm_names, as_algorithm
+from mislid.engine.engine import check_rules
 from mislid.errors import ProblemError
 from mislid.io import as_plain
 from mislid.question import NoiseModel, Question, parse_noise
+from mislid.stopping.rules import PYTHON, STOPPING_RULES, as_stopping_rule
 from mislid.study.candidates import Candidates, refuse_difference, refuse_other_candidates
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
@@ -281,8 +284,8 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         cost=_as_cost(given.get("cost"), candidates),
         guided=_is_guided(structured, noise_model, given),
     )
-    question = question_of(settings, candidates)
-    _check_rules(given["algorithm"], given["stopping"], question, settings.cost)
+    rules = as_algorithm(given["algorithm"]), as_stopping_rule(given["stopping"])
+    check_rules(question_of(settings, candidates), *rules, settings.cost)
     return settings
 
 
@@ -372,8 +375,6 @@ def is_python(rule: str) -> bool:
     >>> is_python("python:lab:Coin"), is_python("lucb")
     (True, False)
     """
-    from mislid.stopping.rules import PYTHON
-
     return rule.startswith(PYTHON)
 
 
@@ -385,8 +386,6 @@ def is_absent(algorithm: str) -> bool:
     >>> is_absent("python:lab:Coin"), is_absent("coin-of-another-package"), is_absent("lucb")
     (True, True, False)
     """
-    from mislid.algorithms import algorithm_names
-
     return is_python(algorithm) or algorithm not in algorithm_names()
 
 
@@ -412,14 +411,10 @@ def refuse_other_rules(name: str, settings: Settings, algorithm: Any, stopping: 
 
 def _called(rule: Any) -> str:
     """What the log calls an object: a study goes on elsewhere with one of the same class."""
-    from mislid.stopping.rules import PYTHON
-
     return f"{PYTHON}{type(rule).__module__}:{type(rule).__qualname__}"
 
 
 def _as_stopping(value: Any) -> str:
-    from mislid.stopping.rules import STOPPING_RULES, as_stopping_rule
-
     if not isinstance(value, str) and as_stopping_rule(value).judge is not None:
         return _called(value)
     return _one_of(value, "stopping", STOPPING_RULES)
@@ -427,8 +422,6 @@ def _as_stopping(value: Any) -> str:
 
 def _as_algorithm(value: Any, candidates: Candidates) -> str:
     """A name: a study must be able to begin where another process ended."""
-    from mislid.algorithms import algorithm_names, as_algorithm
-
     if not isinstance(value, str):
         if not hasattr(as_algorithm(value), "propose"):
             raise ProblemError(
@@ -439,16 +432,6 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
     featureless = candidates.features is None
     barred = {"oracle", *(("lingape", "lingifa") if featureless else ())}
     return _one_of(value, "algorithm", (name for name in algorithm_names() if name not in barred))
-
-
-def _check_rules(
-    algorithm: Any, stopping: Any, question: Question, cost: tuple[float, ...] | None
-) -> None:
-    from mislid.algorithms import as_algorithm
-    from mislid.engine.engine import check_rules
-    from mislid.stopping.rules import as_stopping_rule
-
-    check_rules(question, as_algorithm(algorithm), as_stopping_rule(stopping), cost)
 
 
 def refuse_others(

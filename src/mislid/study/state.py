@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
 from mislid.errors import (
@@ -402,9 +402,8 @@ def summary_of(name: str, state: StudyState) -> StudySummary:
 
 def written_summary(state: StudyState) -> str:
     """For a storage: the number of events, and the rest of the line."""
-    line = summary_of("", state)
-    values = [line.status, line.m, line.candidates, line.observations, line.pending]
-    return json.dumps([state.sequence, *values, line.created, line.updated, line.stopping])
+    _, *values = astuple(summary_of("", state))
+    return json.dumps([state.sequence, *values])
 
 
 def read_summary(name: str, last: int, text: str | None) -> StudySummary | None:
