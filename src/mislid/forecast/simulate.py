@@ -193,7 +193,7 @@ def _known(number: float) -> float | None:
 
 
 def what_if(overview: Overview, simulations: int | None = None, **changes: float | None) -> WhatIf:
-    """A forecast for another question; None leaves a part of it as it is."""
+    """A forecast for another question; None keeps the study's own value."""
     if simulations is not None:
         simulations = as_count(simulations, "simulations", 1)
     was, (algorithm, stopping) = overview.settings, overview.rules

@@ -1,8 +1,8 @@
 """Tests of what a study declared, its misspecification and its noise, and of single values.
 
 A study that rests on what its data refute claims no proof. Both tests hold at all times, however
-often one looks; docs/checks.md derives them. That of the misspecification is on the event of the
-proof itself, so it costs nothing beside delta. That of the noise has a level of its own.
+often one looks; docs/checks.md derives them. The test of the misspecification is on the
+event of the proof, so it costs nothing beside delta. The test of the noise has another level.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def in_words(found: Contradicted, state: StudyState) -> str:
 
 
 def is_constant(tallies: Tallies) -> bool:
-    """Whether a candidate was measured several times, and nobody ever had two different values.
+    """Whether a candidate was measured several times, and no candidate has two different values.
 
     >>> tallies = Tallies(2)
     >>> tallies.add(np.array([0, 0, 1]), np.array([0.3, 0.3, 0.5]))

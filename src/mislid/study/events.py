@@ -51,7 +51,7 @@ class Asked(NamedTuple):
 
 
 class Renewed(NamedTuple):
-    """A worker who came back was given its own trials again, with a new lease."""
+    """A worker asked again and was given its open trials, with a new lease."""
 
     trials: tuple[int, ...]
     worker: str
@@ -582,7 +582,7 @@ def refuse_holes(after: int, until: int, entries: Sequence[Entry]) -> None:
 
 
 class Log(ABC):
-    """One study's log, while nobody else can add to it.
+    """One study's log, locked for one writer.
 
     Examples
     --------

@@ -467,7 +467,7 @@ def check_study(
         except MislidError as problem:
             problems.append(_brief(problem))
     if head is not None and head not in heads:
-        problems.append(f"no event has the head {head}: the log was cut off or written anew since")
+        problems.append(f"no event has the head {head}: the log was cut off or rewritten since")
     decision = "not checked" if problems else _checked_decision(session, problems)
     samples = len(session.state.observations)
     most = tuple(problems[:_MOST])

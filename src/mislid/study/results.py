@@ -62,7 +62,7 @@ class Trial:
     features
         Its features (d,), or None where candidates have none.
     worker, expires
-        Who asked, and when somebody else may be asked again, in seconds since 1970 (None: never).
+        Who asked, and when the lease ends, in seconds since 1970 (None: never).
     study, asked
         Which study handed it out, and when: another one refuses it. None in one made by hand.
     """
@@ -140,7 +140,7 @@ class StudySummary:
     m, candidates
         How many of how many candidates are looked for.
     observations, pending
-        Measurements by now, and trials that nobody has told yet.
+        Measurements by now, and open trials.
     created, updated
         When its log began, and when it last grew, in seconds since 1970.
     stopping

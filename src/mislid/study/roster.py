@@ -238,7 +238,7 @@ def add(
     """What is recorded when candidates are added."""
     roster, why = state.roster, as_reason(reason)
     more = _as_more(roster, given)
-    # Nobody but the user knows what was seen: values may be at hand that were not told yet.
+    # Only the user knows what was seen: there may be values that were not told yet.
     looked = as_flag(informed, "informed")
     spread = _as_noise(roster, noise, more.labels, looked)
     price = _as_cost(roster, cost, more.labels)

@@ -215,7 +215,7 @@ def certificate_holds(state: StudyState, decision: Decided) -> bool:
 def unconfirmed(session: Session) -> Contradicted | None:
     """What speaks against the decision that the log records; None where it follows from the data.
 
-    Of rules that are not here nobody knows where they prove nothing anyway.
+    Rules that are not here, and that prove nothing, are believed.
     """
     state, decision = session.state, session.state.decision
     if decision is None or _is_reached(session, decision) or _is_proved(state, decision):
@@ -225,12 +225,12 @@ def unconfirmed(session: Session) -> Contradicted | None:
 
 
 def cannot_be_known(session: Session) -> bool:
-    """Whether rules that are not here decided by another test than `guaranteed`."""
+    """Whether the rules are not here, and decide by another test than `guaranteed`."""
     return not session.has_rules and session.state.settings.stopping != GUARANTEED
 
 
 def _is_reached(session: Session, decision: Decided) -> bool:
-    """Whether the rules come to it when they take in the log."""
+    """Whether the rules make this decision when they take in the log."""
     if not session.has_rules:
         return cannot_be_known(session)
     session.catch_up()
@@ -242,10 +242,7 @@ def _is_reached(session: Session, decision: Decided) -> bool:
 
 
 def _is_proved(state: StudyState, decision: Decided) -> bool:
-    """Whether its measurements prove it all the same.
-
-    So it is where another processor rounded differently.
-    """
+    """Whether its measurements prove it, although the rules here round differently."""
     from mislid.certificate.certificate import Log
 
     if state.settings.stopping != GUARANTEED:

@@ -48,13 +48,13 @@ from mislid.study.settings import is_absent, is_python
 from mislid.study.state import GENERATED, Kept, StudyState, written_summary
 from mislid.study.storage import Collision, Log, Storage
 
-# How often a transaction that the database undid is done again.
+# Attempts at a write whose transactions the database undoes.
 _ATTEMPTS = 20
 # Events that are read at once, so that a long log takes little memory.
 _AT_ONCE = 10_000
-# With so many events to catch up with, one does so before taking the lock.
+# With so many new events, a writer reads them before it takes the lock.
 _MANY = 50
-# Numbers that may gather before the rules take them in.
+# Numbers that are collected for the rules at most before they take them in.
 _MUCH = 1_000_000
 # Characters of a key at most.
 _LONGEST = 200
@@ -66,7 +66,7 @@ _CHANGES = (events.Corrected, events.Voided, events.Redeclared, events.Added, ev
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A call: its key, and a digest of what was wanted.
+    """A call: its key, and a digest of its arguments.
 
     The key is in the log with the events of the call, so that a repetition finds it there.
     """
@@ -76,7 +76,7 @@ class Request:
 
     @property
     def written(self) -> str:
-        """As an event has it."""
+        """Key and digest as an event has them."""
         return f"{self.key} {self.digest}"
 
     def refuse_other(self, kept: Kept) -> None:
@@ -122,18 +122,18 @@ def _whole(given: object) -> object:
 
 
 class _Lost(Exception):
-    """The answer to a commit was lost, by which these entries would be in the log."""
+    """The answer to a commit of these entries was lost."""
 
     def __init__(self, problem: UnknownOutcomeError, entries: Sequence[events.Entry]) -> None:
         super().__init__(str(problem))
         self.last = entries[-1]
 
     def is_in(self, log: Log) -> bool:
-        """Whether they are, by a log that is locked, so that nobody else is writing."""
+        """Whether a log, which is locked, has the entries."""
         return log.read(self.last.sequence - 1, 1) == [self.last]
 
     def unknown(self, request: Request | None) -> UnknownOutcomeError:
-        """The error for a caller, where the log cannot be asked."""
+        """The error for a caller where the log cannot be read."""
         return UnknownOutcomeError(str(self), None if request is None else request.key)
 
 
@@ -313,7 +313,7 @@ class Session:
     def contradictions(self) -> dict[str, events.Contradicted]:
         """What the data refute: declarations, or a decision that the log records.
 
-        Whoever can write to a storage can record a decision that does not follow from the data.
+        A process that can write to a storage can record a decision that does not follow from them.
         """
         with self.alone:
             state = self.now()
@@ -497,8 +497,8 @@ class Session:
     ) -> None:
         """Append the facts that `make` makes of the present state and what is given.
 
-        Nobody else can append meanwhile. A request that is in the log already is not appended
-        again. Where the answer to a commit is lost, the log is asked whether it has the entries.
+        The log is locked meanwhile. A request that it has already is not appended again. Where the
+        answer to a commit is lost, the log is read to find out whether it has the entries.
         """
         with self.alone:
             request = self._repeated(request)
@@ -538,7 +538,7 @@ class Session:
         return before if before.digest == request.digest else request
 
     def _prepare(self) -> None:
-        """Do what takes long, so that others need not wait for a replay or for the compiler."""
+        """Replay and compile before the log is locked, so that other writers do not wait for it."""
         state = self.state if self.state.sequence else self.now()
         warm_up(state.settings.algorithm, state.settings.stopping)
         self.catch_up()

@@ -24,7 +24,7 @@ MISSPECIFICATION, NOISE = "misspecification", "noise"
 # What a log may record although its measurements do not bear it out.
 DECISION = "decision"
 OPEN, REPLACED, COMPLETE, FAIL, VOID = "open", "replaced", "complete", "fail", "void"
-# What keys of requests begin with that nobody gave.
+# Generated keys of requests begin with this.
 GENERATED = "~"
 
 
@@ -43,7 +43,7 @@ class TrialRecord:
     until: float | None = None
 
     def is_expired(self, elapsed: float) -> bool:
-        """Whether somebody else may have it."""
+        """Whether its lease has ended, so that another worker may have it."""
         return self.until is not None and self.until <= elapsed
 
 
@@ -131,8 +131,6 @@ class StudyState:
         Decisions before that.
     contradictions, contradicted_at
         What the data have refuted of the present declaration, by its name, and by which event.
-    revision
-        How often data or declarations were changed: what follows from them begins anew then.
     """
 
     sequence: int = 0
@@ -153,7 +151,6 @@ class StudyState:
     declarations: list[events.Event] = field(default_factory=list)
     contradictions: dict[str, events.Contradicted] = field(default_factory=dict)
     contradicted_at: dict[str, int] = field(default_factory=dict)
-    revision: int = 0
     _roster: Roster | None = None
     _recorded: events.Decided | None = None
     _rows_of_trials: dict[int, list[int]] = field(default_factory=dict)
@@ -344,7 +341,7 @@ class StudyState:
         self.contradictions.pop(MISSPECIFICATION, None)
         self._roster = self.roster.after(fact)
         self.declarations.append(event)
-        self._withdraw(event, f"{' and '.join(given)} declared anew")
+        self._withdraw(event, f"{' and '.join(given)} declared again")
 
     def _change(self, event: events.Event, fact: events.Added | events.Retired) -> None:
         """Add candidates to the question, or let one be measured no more."""
@@ -373,7 +370,6 @@ class StudyState:
         self.contradictions.clear()
 
     def _withdraw(self, event: events.Event, cause: str) -> None:
-        self.revision += 1
         if self._recorded is not None:
             self.withdrawn.append(Withdrawal(event.sequence, event.time, self._recorded, cause))
             self.decision = self._recorded = None

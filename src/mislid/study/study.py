@@ -169,7 +169,7 @@ class Study:
             Who asks. A worker who asks again gets its own open trials back first, so one name
             should not be used by two at once. Without a name every trial is a new one.
         lease
-            Seconds after which a trial that nobody told is asked again, under a new id. Telling it
+            Seconds after which an untold trial is handed out again, under a new id. Telling it
             late is fine: both count. None: never.
         max_candidates
             How many different candidates the batch may have.
@@ -195,8 +195,8 @@ class Study:
             worker and a key are given, or the key is that of another call; or if n is "phase" and
             the rule has no phases, or waits for open trials before it plans the next one.
         StorageError
-            If the log cannot be read or written. An `UnknownOutcomeError` says that nobody knows
-            whether it was written: asking again with its `key` gives the same trials.
+            If the log cannot be read or written. An `UnknownOutcomeError` says that it is
+            not known whether it was written: asking again with its `key` gives the same trials.
         """
         order = as_order(n, worker, lease, max_candidates, max_per_candidate, replicates)
         request = None
@@ -477,12 +477,12 @@ class Study:
     ) -> None:
         """Declare another misspecification, or another noise; no measurement is lost.
 
-        A decision is made anew, from all measurements. docs/checks.md says what is proven then.
+        The study decides again, from all measurements. docs/checks.md says what is proven then.
 
         Parameters
         ----------
         misspecification, noise
-            As in `create_study`; what is left out stays.
+            As in `create_study`; None keeps the present one.
         reason, key
             As in `correct`.
 
@@ -510,7 +510,7 @@ class Study:
         reason: str | None = None,
         key: str | None = None,
     ) -> None:
-        """Ask about more candidates; no measurement is lost, and a decision is made anew.
+        """Ask about more candidates; all measurements are kept, and the study decides again.
 
         They need the features that the others have, and names that were never used.
         docs/changing.md says what is proven then.
@@ -844,7 +844,7 @@ class Study:
 
     @property
     def pending(self) -> list[Trial]:
-        """The trials that nobody has told yet, in the order in which they were asked."""
+        """Open trials, in the order in which they were handed out."""
         with self._session.alone:
             state = self._now()
             return [self._session.trial(trial_id) for trial_id in state.waiting]
@@ -907,14 +907,14 @@ class Study:
         misspecification: float | None = None,
         simulations: int | None = None,
     ) -> WhatIf:
-        """How many more for another question, with the same data; what is left out stays.
+        """How many more measurements another question would take, with the same data.
 
         To act on it, and keep an error rate, see docs/planning.md.
 
         Parameters
         ----------
         m, delta, tolerance, misspecification
-            The other question.
+            The other question; None keeps the study's own value.
         simulations
             As in `progress`.
 

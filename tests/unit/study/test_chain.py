@@ -205,7 +205,7 @@ class TestDatabase:
             other.commit()
         assert mislid.check_study(study_name="s", storage=file)
         found = mislid.check_study(study_name="s", storage=file, head=head)
-        assert "was cut off or written anew" in found.problems[0]
+        assert "was cut off or rewritten" in found.problems[0]
 
     def test_a_writer_notices_what_was_changed_under_it(self, file: Path) -> None:
         study = mislid.load_study(study_name="s", storage=file)
