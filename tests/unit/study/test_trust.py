@@ -12,7 +12,7 @@ import mislid
 from helpers.postgresql import Server
 from helpers.rows import rows_of
 from mislid._formatting import without_password
-from mislid.errors import CorruptStorageError, FullStorageError, MislidError, StorageError
+from mislid.errors import CorruptStorageError, FullStorageError, MislidError
 from mislid.study.events import Entry
 from mislid.study.storage import as_storage, database
 
@@ -152,10 +152,3 @@ def test_no_message_has_a_password(address: str, capsys: pytest.CaptureFixture[s
     out, err = capsys.readouterr()
     assert SECRET not in out + err
     assert "Traceback" not in err
-
-
-def test_a_storage_error_of_python_has_none() -> None:
-    with pytest.raises(StorageError) as caught:
-        as_storage(f"postgresql://me@127.0.0.1:1/lab?password={SECRET}&connect_timeout=2")
-    assert SECRET not in str(caught.value)
-    assert "password=***" in str(caught.value)
