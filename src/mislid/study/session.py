@@ -242,8 +242,6 @@ class Session:
         # Events that the rules have not taken in, and the arms that the log has for their requests.
         self._batch, self._logged = EventBatch(), list[int]()
 
-    # Reading
-
     def now(self) -> StudyState:
         """The state after all events by now."""
         with self.alone:
@@ -325,8 +323,6 @@ class Session:
                 self._checked = decision, {one.what: one for one in found if one is not None}
             return self._checked[1]
 
-    # Rules
-
     @property
     def has_rules(self) -> bool:
         """Whether the rules can be asked: a log only names those that are objects."""
@@ -404,8 +400,6 @@ class Session:
             self._tallies = Tallies(self.state.candidates.K)
         self._tallies.take_in(self.state.observations)
         return self._tallies
-
-    # Trials
 
     def propose(self, n: int, replacing: int, handed: Sequence[int] = ()) -> list[int]:
         """The arms of n new trials that a rule chooses, whose ids follow `replacing` others.
@@ -489,8 +483,6 @@ class Session:
                 f"trial {trial.id} is of {known.arm!r}; got {trial.arm!r}: tell the value of "
                 f"{known.arm!r}, or add_observations for another candidate"
             )
-
-    # Writing
 
     def write(
         self, make: Callable[..., Sequence[events.Fact]], *given: Any, request: Request | None
