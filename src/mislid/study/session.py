@@ -270,27 +270,15 @@ class Session:
                 self.catch_up()
 
     def _apply(self, event: events.Event) -> None:
+        known = len(self.state.observations)
         self.state.take_in(event)
-        fact = event.fact
-        if isinstance(fact, events.Told):
-            values = (fact.value, *fact.more)
-            self._hear((self.state.trials[fact.trial].arm,) * len(values), values)
-        elif isinstance(fact, events.Observed):
-            self._hear(fact.arms, fact.values)
-        elif isinstance(fact, _CHANGES):
+        if isinstance(event.fact, _CHANGES):
             # Earlier requests are not asked again: their answers are in the log.
             self._forget_rules()
             self._batch = measurements_of(self.state)
-
-    def _hear(self, arms: Sequence[int], values: Sequence[float]) -> None:
-        """Tell the rules of measurements whose arms are those of the register."""
-        roster = self.state.roster
-        if roster.gone:
-            values = [value for arm, value in zip(arms, values, strict=True) if arm in roster.arms]
-            arms = self.state.places(arms)
-        if arms:
+        elif new := self.state.observations[known:]:
             sign = self.state.settings.sign
-            self._batch.tell(arms, [sign * value for value in values])
+            self._batch.tell([one.arm for one in new], [sign * one.value for one in new])
 
     def _note_proposals(self, asked: events.Asked) -> None:
         """Let the rules remember the proposals that the event records."""
@@ -311,7 +299,7 @@ class Session:
     def contradictions(self) -> dict[str, events.Contradicted]:
         """What the data refute: declarations, or a decision that the log records.
 
-        A process that can write to a storage can record a decision that does not follow from them.
+        A process that can write to a storage can record a decision that does not follow from data.
         """
         with self.alone:
             state = self.now()
@@ -417,9 +405,10 @@ class Session:
         return [arms[place] for place in self._follow(self.engine, batch)[1]]
 
     def hand_out(self, state: StudyState, order: Order) -> list[events.Fact]:
-        """What is recorded when trials are handed out: the worker's own first, then expired ones.
+        """What is recorded when trials are handed out; sets `order.trials` to their ids.
 
-        `order.trials` has their ids then.
+        First come the worker's own open trials, then expired ones of others, under new ids, then
+        what the rule proposes.
         """
         elapsed = state.elapsed_at(self.moment)
         expires = None if order.lease is None else self.moment + order.lease
@@ -472,7 +461,8 @@ class Session:
         """Refuse a trial that another study handed out, or that is not of its candidate."""
         if not isinstance(trial, Trial):
             return
-        known = self.trial(self.knowing(trial.id).trial(trial.id).id)
+        with self.alone:
+            known = self.trial(self.knowing(trial.id).trial(trial.id).id)
         if trial.study is not None and (trial.study, trial.asked) != (known.study, known.asked):
             raise UnknownTrialError(
                 f"trial must be one of study {self.name!r}; got trial {trial.id} of another "
