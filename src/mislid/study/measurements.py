@@ -23,7 +23,6 @@ from mislid.study.assumption_tests import (
     constant_words,
     plausible_range,
 )
-from mislid.study.candidates import Candidates
 from mislid.study.events import Corrected, Failed, Observed, Told, Voided
 from mislid.study.settings import BERNOULLI, BOUNDED, KNOWN, Settings, as_reason
 from mislid.study.state import COMPLETE, FAIL, StudyState
@@ -101,11 +100,6 @@ def tell(
     return [Told(trial_id, values[0], values[1:])]
 
 
-def observe(_: StudyState, arms: tuple[int, ...], values: tuple[float, ...]) -> list[Observed]:
-    """What is recorded of measurements that no trial asked for."""
-    return [Observed(arms, values)]
-
-
 def correct(
     state: StudyState, trial: int | None, row: int | None, value: float, reason: Any
 ) -> list[Corrected]:
@@ -173,46 +167,40 @@ def doubts(session: Session, trial_id: int, value: float | None) -> list[str]:
     return [words]
 
 
-def _nameable(state: StudyState, key: Any) -> tuple[Candidates, Sequence[int]]:
-    """The candidates that a call may name, and their arms.
-
-    One that is repeated may name those that have left the question since.
-    """
-    if isinstance(key, str) and key in state.keys:
-        register = state.roster.register
-        return register, range(register.K)
-    return state.candidates, state.roster.arms
+def as_pairs(observations: Any) -> tuple[tuple[Any, float], ...]:
+    """Labels and values of a table with columns arm and value, or of pairs."""
+    pairs = []
+    for row, (label, value) in enumerate(_rows(observations)):
+        plain = label.item() if isinstance(label, np.generic) else label
+        pairs.append((plain, as_value(value, f"value of observation {row}")))
+    return tuple(pairs)
 
 
-def as_observed(state: StudyState, observations: Any, key: Any) -> Observed:
-    """Measurements of a table with columns arm and value, or of pairs; refuses all or none."""
-    candidates, all_arms = _nameable(state, key)
-    arms, values = [], []
-    for row, (label, value) in enumerate(_pairs(observations)):
-        arms.append(all_arms[candidates.arm(label, f"arm of observation {row}")])
-        values.append(as_value(value, f"value of observation {row}"))
-        refuse_excluded(values[-1:], state.settings, f"value of observation {row}")
-    return Observed(tuple(arms), tuple(values))
+def observe(state: StudyState, pairs: Sequence[tuple[Any, float]]) -> list[Observed]:
+    """What is recorded of measurements that no trial asked for: all of them or none."""
+    arms = []
+    for row, (label, value) in enumerate(pairs):
+        place = state.candidates.arm(label, f"arm of observation {row}")
+        arms.append(state.roster.arms[place])
+        refuse_excluded((value,), state.settings, f"value of observation {row}")
+    return [Observed(tuple(arms), tuple(value for _, value in pairs))] if pairs else []
 
 
-def as_counted(
-    state: StudyState, label: Any, n: Any, total: Any, squares: Any, key: Any
-) -> Observed:
-    """Measurements of a candidate, of which the count, the sum and the squares' sum are known."""
-    candidates, all_arms = _nameable(state, key)
-    arm, count, sum_ = all_arms[candidates.arm(label)], _as_size(n), as_value(total, "sum")
-    scatter = None
+def count(state: StudyState, label: Any, n: Any, total: Any, squares: Any) -> list[Observed]:
+    """What is recorded of n measurements by their sum and the sum of their squares."""
+    arm, size = state.roster.arms[state.candidates.arm(label)], _as_size(n)
+    sum_, scatter = as_value(total, "sum"), None
     if squares is not None and state.settings.noise_model != BERNOULLI:
-        least = sum_ * sum_ / count
+        least = sum_ * sum_ / size
         scatter = as_number(squares, "sumsq", low=0.0, high=LARGEST**2) - least
         if scatter < -1e-9 * squares:
             raise ProblemError(f"sumsq must be at least sum^2 / n, {least!r}; got {squares!r}")
-    values = _standing_for(state.settings, count, sum_ / count, scatter, "sumsq")
+    values = _standing_for(state.settings, size, sum_ / size, scatter, "sumsq")
     refuse_excluded(values, state.settings)
-    return Observed((arm,) * len(values), values)
+    return [Observed((arm,) * len(values), values)]
 
 
-def _pairs(observations: Any) -> Iterable[tuple[Any, Any]]:
+def _rows(observations: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(observations, Mapping) or hasattr(observations, "columns"):
         missing = [name for name in COLUMNS if name not in observations]
         if missing:

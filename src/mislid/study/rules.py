@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from mislid.engine import Engine, EventBatch, Verdict
 from mislid.errors import CertificateError, ProblemError
+from mislid.model import Model
+from mislid.question import Question
 from mislid.stopping.rules import PYTHON
 from mislid.study.candidates import Candidates
 from mislid.study.events import Contradicted, Decided
 from mislid.study.settings import (
     EQUAL,
     GUARANTEED,
-    MAXIMIZE,
     UNKNOWN,
     Settings,
     is_absent,
@@ -113,22 +114,11 @@ def warm_up(algorithm: str, stopping: str) -> None:
     # Rules of others may refuse the question below, and are not compiled.
     if algorithm not in ALGORITHMS or is_python(stopping):
         return
-    arms = Candidates((0, 1, 2), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
-    small = Settings(
-        m=1,
-        delta=0.5,
-        misspecification=0.1,
-        noise=(1.0,),
-        tolerance=0.0,
-        direction=MAXIMIZE,
-        algorithm=algorithm,
-        stopping=stopping,
-        seed=0,
-    )
-    script = EventBatch()
-    script.tell((0, 1, 2), (0.0, 0.1, 0.2))
-    script.ask(0, 2, ())
-    new_engine(small, arms).follow(script)
+    model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1)
+    batch = EventBatch()
+    batch.tell((0, 1, 2), (0.0, 0.1, 0.2))
+    batch.ask(0, 2, ())
+    Engine(Question(model, m=1, noise=1.0, delta=0.5), algorithm, stopping).follow(batch)
 
 
 class Exploration:

@@ -118,6 +118,8 @@ def _whole(given: object) -> object:
         return tuple(given.index), given.to_numpy().tolist()
     if isinstance(given, Candidates):
         return given.plain()
+    if isinstance(given, np.generic):
+        return given.item()
     return given
 
 

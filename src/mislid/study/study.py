@@ -300,9 +300,7 @@ class Study:
         >>> study.samples
         2
         """
-        observed = measurements.as_observed(self._now(), observations, key)
-        if observed.arms:
-            self._record(measurements.observe, *observed, key=key)
+        self._record(measurements.observe, measurements.as_pairs(observations), key=key)
 
     def add_counts(
         self, arm: Label, n: int, sum: float, sumsq: float | None = None, *, key: str | None = None
@@ -338,8 +336,7 @@ class Study:
         >>> study.status, study.result.answer
         ('decided', ('b',))
         """
-        observed = measurements.as_counted(self._now(), arm, n, sum, sumsq, key)
-        self._record(measurements.observe, *observed, key=key)
+        self._record(measurements.count, arm, n, sum, sumsq, key=key)
 
     def optimize(
         self,
