@@ -158,18 +158,6 @@ def tests_of(
         yield MISSPECIFICATION, settings.delta, against
 
 
-def is_refuted(
-    settings: Settings, candidates: Candidates, counts: Vector, means: Vector, squares: Vector
-) -> bool:
-    """Whether measurements contradict a misspecification; in their means (K,) more is better."""
-    eps = settings.misspecification
-    if not settings.is_structured or math.isinf(eps) or not np.any(counts):
-        return False
-    tallies = Tallies(candidates.K)
-    tallies.counts, tallies.means, tallies.squares = counts, settings.sign * means, squares
-    return _residuals(settings, candidates, tallies).contradict(eps, settings.delta)
-
-
 def _residuals(settings: Settings, candidates: Candidates, tallies: Tallies) -> Residuals:
     return Residuals.of(
         candidates.model(settings.misspecification),
