@@ -167,10 +167,12 @@ class Roster:
     def after(self, fact: Added | Retired | Redeclared) -> Roster:
         """As a change or a declaration makes it."""
         match fact:
-            case Added(more, noise, cost, informed):
-                return self.with_more(more, noise, cost, informed)
+            case Added():
+                return self._with(fact)
             case Retired(arm, leaves, informed):
-                return self.without(arm, leaves, informed)
+                closed = replace(self, closed=self.closed | {arm})
+                seen = self.seen | {arm} if leaves and informed else self.seen
+                return replace(closed, gone=self.gone | {arm}, seen=seen) if leaves else closed
             case Redeclared(misspecification, noise):
                 return self._declared(misspecification, noise)
 
@@ -188,38 +190,22 @@ class Roster:
                 changes["noise"] = tuple(spread.tolist())
         return replace(self, settings=replace(self.settings, **changes))
 
-    def with_more(
-        self,
-        more: Candidates,
-        noise: tuple[float, ...] | None,
-        cost: tuple[float, ...] | None,
-        informed: bool,
-    ) -> Roster:
+    def _with(self, added: Added) -> Roster:
         """With candidates that were added; noise and costs are given where they differ."""
-        was, K, now = self.register, self.register.K, self.settings
+        was, K, more, now = self.register, self.register.K, added.candidates, self.settings
         features = None
         if was.features is not None and more.features is not None:
             features = frozen(np.concatenate([was.features, more.features]))
         labels: Any = (*was.labels, *more.labels)
-        register = Candidates(labels, features, was.columns)
-        new = frozenset(range(K, register.K))
+        noise = _extended(now.noise, K, added.noise, more.K) or now.noise
+        cost = _extended(now.cost, K, added.cost, more.K)
+        new = frozenset(range(K, K + more.K))
         return replace(
             self,
-            register=register,
-            settings=replace(
-                now,
-                noise=_extended(now.noise, K, noise, more.K) or now.noise,
-                cost=_extended(now.cost, K, cost, more.K),
-            ),
-            late=self.late | new if informed else self.late,
+            register=Candidates(labels, features, was.columns),
+            settings=replace(now, noise=noise, cost=cost),
+            late=self.late | new if added.informed else self.late,
         )
-
-    def without(self, arm: int, leaves: bool, informed: bool) -> Roster:
-        """With an arm that cannot be measured any more, or that is left out of the question."""
-        if not leaves:
-            return replace(self, closed=self.closed | {arm})
-        seen = self.seen | {arm} if informed else self.seen
-        return replace(self, gone=self.gone | {arm}, closed=self.closed | {arm}, seen=seen)
 
 
 def _extended(
@@ -242,10 +228,11 @@ def add(
     looked = as_flag(informed, "informed")
     spread = _as_noise(roster, noise, more.labels, looked)
     price = _as_cost(roster, cost, more.labels)
+    added = Added(more, spread, price, looked, why)
     # What no rule can answer is refused before anything is written.
-    now = roster.with_more(more, spread, price, looked)
+    now = roster.after(added)
     question_of(now.question, now.candidates)
-    return [Added(more, spread, price, looked, why)]
+    return [added]
 
 
 def retire(state: StudyState, label: Any, leaves: Any, informed: Any, reason: Any) -> list[Fact]:
@@ -255,20 +242,16 @@ def retire(state: StudyState, label: Any, leaves: Any, informed: Any, reason: An
     arm = roster.arms[state.candidates.arm(label)]
     if arm in roster.closed and not leaving:
         return []
+    retired = Retired(arm, leaving, leaving and as_flag(informed, "informed"), why)
     if leaving:
-        looked = as_flag(informed, "informed")
         _refuse_last(roster, label)
-        rest = roster.without(arm, True, looked)
-        _refuse_none_left(rest, label)
-        return [Retired(arm, True, looked, why)]
-    place = roster.place(arm)
-    if not any(one.arm == place for one in state.observations):
+    elif not any(one.arm == roster.place(arm) for one in state.observations):
         raise ProblemError(
             f"arm must be one that was measured, to stay in the comparison; got {label!r}, which "
             "was not: let it leave the question (leave=True), or measure it"
         )
-    _refuse_none_left(roster.without(arm, False, False), label)
-    return [Retired(arm, False, False, why)]
+    _refuse_none_left(roster.after(retired), label)
+    return [retired]
 
 
 def redeclare(state: StudyState, misspecification: Any, noise: Any, reason: Any) -> list[Fact]:
