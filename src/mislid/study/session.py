@@ -444,7 +444,7 @@ class Session:
 
     def knowing(self, trial_id: int) -> StudyState:
         """The state as of the last look at the log, or of a new one if this trial is not in it."""
-        return self.state if trial_id < len(self.state.trials) else self.now()
+        return self.state if 0 <= trial_id < len(self.state.trials) else self.now()
 
     def trial(self, trial_id: int) -> Trial:
         """A trial of the present state, as users get it."""

@@ -123,6 +123,14 @@ class TestTelling:
         study.tell(trial.id, np.float64(0.5))
         assert study.events() == events
 
+    @pytest.mark.parametrize("trial", [-1, 0, 7])
+    def test_a_trial_that_was_not_asked(self, trial: int) -> None:
+        storage = MemoryStorage()
+        new_study(storage)
+        opened = mislid.load_study(study_name="s", storage=storage)  # has read nothing yet
+        with pytest.raises(UnknownTrialError, match=f"none so far; got {trial}"):
+            opened.tell(trial, 0.5)
+
     @pytest.mark.parametrize("second", [0.6, None])
     def test_something_else_is_refused(self, study: Study, second: float | None) -> None:
         trial = study.ask()
