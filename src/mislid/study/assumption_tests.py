@@ -30,17 +30,17 @@ NOISE_LEVEL = 0.01
 LOOK_AGAIN = 1.02
 
 
-# Standard deviations beyond which a value is implausible. Gaussian noise does that twice in a
+# Standard deviations beyond which a value is implausible: Gaussian noise exceeds them twice in a
 # thousand million measurements.
 FAR = 6.0
-# Degrees of freedom that a noise needs which is only known by the values.
+# Degrees of freedom that are needed where the noise is only known from the values.
 FREEDOM = 10.0
 # With fewer values nothing is known of a candidate that was never measured.
 FEW = 2
 # How far beyond the others it may be, in multiples of what they span.
 BEYOND = 3.0
 
-# Equal values of one candidate after which chance is no excuse, where no other values differ.
+# Equal values of one candidate that are not due to chance where no other values differ.
 REPEATED = 3
 
 
@@ -50,7 +50,7 @@ class Tallies:
     def __init__(self, K: int) -> None:
         self.counts, self.means, self.squares = np.zeros(K), np.zeros(K), np.zeros(K)
         self.samples = 0
-        # When a test was last worked out whole, and found nothing.
+        # Number of measurements at the last whole test of the misspecification.
         self.looked = 0
 
     def add(self, arms: Sequence[int] | Indices, values: Sequence[float] | Vector) -> None:
@@ -63,7 +63,7 @@ class Tallies:
         self.samples += len(arms)
 
     def take_in(self, observations: Sequence[Observation]) -> None:
-        """Take in those that are new: what was taken in before is where it was."""
+        """Take in the new ones; those that were taken in before come first."""
         new = observations[self.samples :]
         self.add([one.arm for one in new], [one.value for one in new])
 

@@ -1,11 +1,11 @@
 """Event serialization, validation and hash chain.
 
-A study's log is all there is: whatever a study knows is a replay of it. A log may come from
-anywhere, so every event that is read must be possible after those before it.
+The state of a study is a function of its log. A log may come from anywhere, so every event that is
+read must be possible after those before it.
 
 Every entry carries a seal of itself and of the one before. A seal is a SHA-256 without a secret:
-changing, adding, dropping or swapping entries changes all later seals, and with the last one the
-head of the log. docs/reliability.md says what that detects.
+changing, adding, dropping or swapping entries changes all later seals, and so the head of the log,
+which is the last one. docs/reliability.md says what that detects.
 """
 
 from __future__ import annotations
