@@ -111,5 +111,5 @@ def check_log(study: Study, folder: Path) -> None:
     assert len({trial.worker for trial in study.pending}) == len(study.pending)
     replay = Study(Session("s", study._session.key, study._session.storage))
     assert replay.samples == len(told)
-    assert replay._session.replay.diverged == 0
+    assert replay._session.diverged == 0
     assert replay.ask(worker="new").arm == study.ask(worker="new").arm

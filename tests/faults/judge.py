@@ -14,6 +14,7 @@ from faults import checker
 from faults.calls import NAME
 from faults.checker import Decision, Model, Row, Violation
 from faults.worker import digest
+from helpers.rows import rows_of
 from mislid.errors import MislidError
 from mislid.study import Study
 from mislid.study.events import Entry
@@ -41,7 +42,7 @@ def _replays(address: str, model: Model, folder: Path) -> Iterable[Violation]:
     study = mislid.load_study(study_name=NAME, storage=address)
     try:
         counted = [(one.trial, one.label, one.value) for one in model.counted()]
-        if [(row.trial, row.arm, row.value) for row in study.observation_rows()] != counted:
+        if [(row.trial, row.arm, row.value) for row in rows_of(study)] != counted:
             yield Violation("replay", "other measurements than the log has")
         fresh = digest(study)
     finally:

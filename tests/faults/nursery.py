@@ -18,6 +18,7 @@ from pathlib import Path
 from faults import shims
 from faults.calls import new_study, value_of
 from faults.worker import Life, Worker
+from mislid.forecast.evidence import estimate_rows
 
 # A client that could not write its own record ends with this.
 NO_RECORD = 3
@@ -50,7 +51,7 @@ def _warm_up() -> None:
         trial = study.ask()
         study.tell(trial, value_of(str(number), str(trial.arm)))
     study.correct(0, 1.0)
-    study.estimate_rows()
+    estimate_rows(study.overview())
 
 
 def _start(life: Life, address: str, folder: Path, seed: int) -> int:

@@ -18,7 +18,9 @@ import mislid
 from faults import record
 from faults.calls import FEATURES, MEAN, NAME, NEW, perform, value_of
 from faults.record import Operation, Record
+from helpers.rows import rows_of
 from mislid.errors import MislidError, StorageError, UnknownOutcomeError
+from mislid.forecast.evidence import estimate_rows
 from mislid.study import Study
 
 STOP, FINISH = "stop", "finish"
@@ -194,11 +196,11 @@ def digest(study: Study) -> str:
     """Everything that follows from a log, in short."""
     result = study.result
     seen = {
-        "rows": [list(row) for row in study.observation_rows()],
+        "rows": [list(row) for row in rows_of(study)],
         "pending": [(trial.id, trial.arm, trial.worker, trial.expires) for trial in study.pending],
         "status": study.status,
         "answer": None if result is None else [result.answer, result.samples, result.statistic],
-        "estimates": [repr(row) for row in study.estimate_rows()],
+        "estimates": [repr(row) for row in estimate_rows(study.overview())],
         "events": study.overview().events,
         "head": study.overview().fingerprint,
     }

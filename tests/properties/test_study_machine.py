@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 import mislid
 from helpers.engines import assert_same, numbers_of
+from helpers.rows import rows_of
 from mislid.errors import ConflictingTellError, UnknownTrialError
 from mislid.study import Study
 from mislid.study.storage import MemoryStorage, Storage, as_storage
@@ -134,8 +135,8 @@ class Machine(RuleBasedStateMachine):
 
     def agree(self, one: Study, other: Study) -> None:
         assert one._now() == other._now()
-        assert one._session.replay.diverged == other._session.replay.diverged == 0
-        first, second = one._session.replay.engine, other._session.replay.engine
+        assert one._session.diverged == other._session.diverged == 0
+        first, second = one._session.engine, other._session.engine
         for name in ("counts", "sums", "means", "weights", "estimate", "incumbents"):
             np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
         assert_same(*(numbers_of(engine.copy()._rules.sampler) for engine in (first, second)))
@@ -143,7 +144,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def says_what_happened(self) -> None:
         for study in self.handles:
-            assert [row[2:5] for row in study.observation_rows()] == self.values
+            assert [row[2:5] for row in rows_of(study)] == self.values
             assert [trial.id for trial in study.pending] == self.waiting()
 
     @invariant()

@@ -103,7 +103,7 @@ def watched(
         trial = study.ask()
         study.tell(trial, means[trial.arm] + rng.standard_normal())
         seen |= {warning.kind for warning in study.warnings()}
-        state = study._session.replay.engine
+        state = study._session.engine
         if twin_warns(state.counts, state.means):
             seen.add("twin")
         if wanted in seen:

@@ -65,16 +65,16 @@ def test_declared_too_small() -> None:
 
 
 def test_declared_nothing() -> None:
-    """What is refuted is below the truth, and what is accepted at or above it is right."""
+    """What is refuted is below the truth, and what is proved at or above it is right."""
     decided = 0
     for seed in range(SEEDS):
         lab = Lab(seed)
         for _ in range(3):
             lab.study.optimize(lambda trial, lab=lab: lab.value(trial.arm), n_trials=600)
-            found = lab.study.result_now()
+            found = lab.study.sensitivity()
             assert found.smallest < MISSED
             if lab.study.status == "running" and (found.largest or 0.0) >= MISSED:
-                lab.study.accept(found.largest)
+                lab.study.redeclare(misspecification=found.largest)
         if lab.study.status == "decided":
             decided += 1
             assert lab.is_right()

@@ -170,7 +170,9 @@ def estimates_command(study: Study, form: str) -> None:
 
     All intervals hold at once and at all times with probability 1 - delta.
     """
-    _print_records(form, [row.to_dict() for row in study.estimate_rows()])
+    from mislid.forecast.evidence import estimate_rows
+
+    _print_records(form, [row.to_dict() for row in estimate_rows(study.overview())])
 
 
 def _print_records(form: str, rows: list[dict[str, Any]], texts: int = 1) -> None:
@@ -239,8 +241,6 @@ def export_command(
     study: Study, events: bool, html: str | None, certificate: str | None, form: str
 ) -> None:
     """Print the measurements of study NAME or its log, or write a certificate or a report."""
-    from mislid.study import ObservationRow
-
     if certificate is not None:
         if study.result is None:
             raise MislidError(f"study {study.study_name!r} has not decided: it has no certificate")
@@ -254,9 +254,9 @@ def export_command(
     if events:
         print_rows(form, ("sequence", "time", "kind", "fact"), _events(study), texts=4)
     elif not (html or certificate):
-        rows = study.observation_rows()
-        cells = [[row.event, moment(row.time, exact=True), *row[2:]] for row in rows]
-        print_rows(form, ObservationRow._fields, cells)
+        table = study.observations().astype(object)
+        table["time"] = [moment(time, exact=True) for time in table.time]
+        print_rows(form, list(table), table.where(table.notna(), None).to_numpy().tolist())
 
 
 def _events(study: Study) -> list[list[Any]]:

@@ -82,7 +82,6 @@ def app(**_: Any) -> None:
         "correct": ("trials", "Replace a wrong value."),
         "void": ("trials", "Discard a measurement."),
         "redeclare": ("question", "Declare another misspecification or noise; keep data."),
-        "accept": ("question", "Take the present answer, proved up to some misspecification."),
         "add": ("question", "Add candidates; keep data."),
         "retire": ("question", "Measure a candidate no more, or exclude it."),
         "status": ("answers", "Progress, the pair that limits it, and the forecast."),

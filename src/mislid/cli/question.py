@@ -1,4 +1,4 @@
-"""`mislid study create`, `delete`, `add`, `retire`, `redeclare` and `accept`: questions."""
+"""`mislid study create`, `delete`, `add`, `retire` and `redeclare`: questions."""
 
 from __future__ import annotations
 
@@ -221,16 +221,3 @@ def redeclare_command(study: Study, form: str, **given: Any) -> None:
     No measurement is lost: the decision is made again from all of them.
     """
     record_change(form, study, lambda: study.redeclare(**given))
-
-
-@on_study("accept", "mislid study accept potency --misspecification 0.3")
-@misspecification_option
-@reason_option
-def accept_command(study: Study, form: str, **given: Any) -> None:
-    """Take the present answer of study NAME, proved for every misspecification up to the one that
-    is given, or as far as possible.
-
-    All that `mislid study what-if` says of misspecifications holds at once, so one may look first,
-    as often as one likes.
-    """
-    record_change(form, study, lambda: study.accept(**given))

@@ -265,14 +265,14 @@ def import_command(
     table = read_sheet(file, "measurement")
     labels = map(study.candidates.called, table.texts(arm_column))
     pairs = list(zip(labels, table.numbers(value_column).tolist(), strict=True))
-    before = len(study.observation_rows())
+    before = study.samples
     digest = hashlib.sha256(repr(pairs).encode()).hexdigest()
     try:
         study.add_observations(pairs, key=key or f"import of {digest}")
     except ProblemError as problem:
         problem.add_note(f"observation 0 is in line {table.line(0)} of {file!r}")
         raise
-    imported = len(study.observation_rows()) - before
+    imported = study.samples - before
     again = "" if imported else ": known already; another --key counts them again"
     print_change(form, study, {"imported": imported}, {"imported": f"{imported}{again}"})
 

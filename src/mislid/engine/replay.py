@@ -159,8 +159,10 @@ class EventBatch:
             values = np.array(list(chain.from_iterable(step.values for step in self)), np.float64)
         except (TypeError, ValueError):
             raise ProblemError("arms and values must be numbers") from None
+        if arms.size == 0:
+            return arms.astype(np.int64), values
         K = question.K
-        if arms.size and (arms.dtype.kind not in "iu" or not 0 <= arms.min() <= arms.max() < K):
+        if arms.dtype.kind not in "iu" or not 0 <= arms.min() <= arms.max() < K:
             raise ProblemError(f"arms must be from 0 to {K - 1}; got {shown(arms.tolist())}")
         if not np.isfinite(values).all():
             raise ProblemError("values must be finite numbers")

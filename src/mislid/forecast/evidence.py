@@ -116,10 +116,15 @@ def proved_range(overview: Overview) -> tuple[float | None, float]:
         return None, 0.0
     # Features have a weight here, also where the study's own M gives them none.
     proofs = pair_evidence(overview, overview.leaders, structured=True)
+    return proofs.reach(-math.log(delta)), residuals(overview).least(delta)
+
+
+def residuals(overview: Overview) -> Residuals:
+    """How far the means are from linear in the features: what the data refute."""
+    engine = overview.engine
     question, data = engine.question, (overview.counts, engine.means)
     spread = spread_of(question.noise_model, *data, engine.scatter)
-    residuals = Residuals.of(question.model, *data, question.noise, spread)
-    return proofs.reach(-math.log(delta)), residuals.least(delta)
+    return Residuals.of(question.model, *data, question.noise, spread)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,8 @@ from mislid.forecast.simulate import StudyProgress, progress
 from mislid.io import as_plain
 from mislid.stopping.rules import stopping_rule_called
 from mislid.study.assumption_tests import in_words
-from mislid.study.events import Contradicted
-from mislid.study.replay import Replay
 from mislid.study.results import CONTRADICTED, DECIDED, Label
+from mislid.study.session import Session
 from mislid.study.settings import GUARANTEED, UNKNOWN, Settings
 from mislid.study.state import NOISE, summary_of
 
@@ -96,14 +95,9 @@ class Overview:
     'no forecast: it was not asked for'
     """
 
-    def __init__(
-        self,
-        replay: Replay,
-        name: str = "",
-        fingerprint: str = "",
-        refuted: Iterable[Contradicted] = (),
-    ) -> None:
-        state = replay.state
+    def __init__(self, session: Session) -> None:
+        self.refuted = tuple(session.contradictions().values())
+        state, name = session.state, session.name
         self.settings, self.candidates = state.settings, state.candidates
         self.labels, self.K = [str(label) for label in self.candidates.labels], self.candidates.K
         self.summary, self.name = summary_of(name, state), name
@@ -112,8 +106,7 @@ class Overview:
         sequences = np.array([one.sequence for one in state.observations], dtype=np.int64)
         self.samples, self.looks = len(sequences), np.flatnonzero(np.diff(sequences, append=0)) + 1
         self.waiting = state.waiting_arms()
-        self.decision, self.verdict = state.decision, replay.verdict
-        self.refuted = tuple(refuted)
+        self.decision, self.verdict = state.decision, session.verdict
         self.contradictions = tuple(in_words(one, state) for one in self.refuted)
         self.status = CONTRADICTED if self.refuted else state.status
         self.decided = self.status == DECIDED
@@ -121,11 +114,11 @@ class Overview:
         self.proven = self.rule.guaranteed and not self.refuted
         self.corrections, self.withdrawn = tuple(state.corrections), tuple(state.withdrawn)
         self.roster = state.roster
-        self.events, self.fingerprint = state.sequence, fingerprint
-        self.has_rules, self.rules = replay.has_rules, replay.given
+        self.events, self.fingerprint = state.sequence, session.chain.head
+        self.has_rules, self.rules = session.has_rules, session.given
         self.trials = len(state.trials)
-        self.diverged = replay.diverged if replay.has_rules else 0
-        self.engine, sign = replay.estimating().copy(), self.settings.sign
+        self.diverged = session.diverged if session.has_rules else 0
+        self.engine, sign = session.estimating().copy(), self.settings.sign
         self.counts = self.engine.counts.astype(np.float64)
         self.means = np.where(self.counts > 0.0, sign * self.engine.means, math.nan)
         is_known = self.engine.is_estimated

@@ -181,11 +181,8 @@ def check_features(settings: Settings, candidates: Candidates) -> Expectation:
         shown = ["endlessly many" if n is None else f"{n:,}" for n in numbers]
         words = (
             f"to tell apart two candidates whose means differ by {apart}, it takes about "
-            f"{shown[0]} measurements in all without the features, {shown[1]} if means are linear "
-            "in them"
+            f"{shown[0]} measurements in all{_with_features(shown, numbers, eps)}"
         )
-        if numbers[2] is not None and eps > 0.0:
-            words += f", {shown[2]} if that holds to within {eps:.3g}"
     return Expectation(*numbers, eps, noise, words)
 
 
@@ -205,14 +202,20 @@ def check_budget(settings: Settings, candidates: Candidates, budget: int | None)
         words = f"{budget:,} measurements are too few to tell any candidates apart"
         return Expectation(*gaps, eps, noise, words)
     shown = ["no gap at all" if gap is None else f"{gap:.3g}" for gap in gaps]
+    unit = "times the noise, " if noise is None else ""
     words = (
         f"{budget:,} measurements can be expected to tell two candidates apart that differ by "
-        f"{shown[0]}"
+        f"{unit}{shown[0]}{_with_features(shown, gaps, eps)}"
     )
-    if noise is None:
-        return Expectation(*gaps, eps, noise, f"{words} times the noise")
-    if gaps[1] is not None:
-        words += f" without the features, by {shown[1]} if means are linear in them"
-    if gaps[2] is not None and eps > 0.0:
-        words += f", by {shown[2]} if to within {eps:.3g}"
-    return Expectation(*gaps, eps, noise, f"{words}; the noise is {noise:.3g}")
+    words += "" if noise is None else f"; the noise is {noise:.3g}"
+    return Expectation(*gaps, eps, noise, words)
+
+
+def _with_features(shown: Sequence[str], numbers: Sequence[float | None], eps: float) -> str:
+    """What follows the number for a study without features."""
+    words = ""
+    if numbers[1] is not None:
+        words += f" without the features, {shown[1]} if means are linear in them"
+    if numbers[2] is not None and eps > 0.0:
+        words += f", {shown[2]} if that holds to within {eps:.3g}"
+    return words

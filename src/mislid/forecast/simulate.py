@@ -26,9 +26,9 @@ from numpy.random import Generator, SeedSequence, default_rng
 from mislid._formatting import roughly
 from mislid._validation import Vector, as_count
 from mislid.engine import Engine, Verdict
-from mislid.study.assumption_tests import is_refuted
-from mislid.study.replay import new_engine
+from mislid.forecast.evidence import residuals
 from mislid.study.results import Label, PlainRecord
+from mislid.study.rules import new_engine
 from mislid.study.settings import BERNOULLI, EQUAL, KNOWN, Settings, as_settings
 from mislid.study.state import MISSPECIFICATION
 
@@ -193,7 +193,7 @@ def _known(number: float) -> float | None:
 
 
 def what_if(overview: Overview, simulations: int | None = None, **changes: float | None) -> WhatIf:
-    """A forecast for another question; None leaves a part of it as it is."""
+    """A forecast for another question; None keeps the study's own value."""
     if simulations is not None:
         simulations = as_count(simulations, "simulations", 1)
     was, (algorithm, stopping) = overview.settings, overview.rules
@@ -216,10 +216,11 @@ def what_if(overview: Overview, simulations: int | None = None, **changes: float
 def _is_refuted(overview: Overview, now: Settings) -> bool:
     """Whether the data contradict a question, by now or as they did once."""
     known = {one.what: one.least for one in overview.refuted}
-    if known.keys() - {MISSPECIFICATION} or now.misspecification < known.get(MISSPECIFICATION, 0.0):
+    eps = now.misspecification
+    if known.keys() - {MISSPECIFICATION} or eps < known.get(MISSPECIFICATION, 0.0):
         return True
-    engine = overview.engine
-    return is_refuted(now, overview.candidates, overview.counts, engine.means, engine.scatter)
+    testable = now.is_structured and math.isfinite(eps) and overview.samples > 0
+    return testable and residuals(overview).contradict(eps, now.delta)
 
 
 def _to_go(overview: Overview, forward: Forward, simulations: int | None) -> ToGo:

@@ -1,7 +1,7 @@
-"""Studies: identifications with real measurements, asked for and told, kept in a log.
+"""Studies: identification by asking for measurements and telling them, kept in a log.
 
-`events` says what can happen, `state` replays it, `decisions` drives the compiled rules by it,
-`storage` keeps it, and `Study` puts them together.
+`events` are what a log holds, `state` follows from them, and `session` keeps log, state and rules
+in step. `storage` keeps logs. `Study` has the calls of users.
 """
 
 from mislid.study.candidates import Candidates
@@ -17,12 +17,11 @@ from mislid.study.manage import (
 )
 from mislid.study.results import StudyResult, StudySummary, Trial
 from mislid.study.settings import Settings
-from mislid.study.study import ObservationRow, Study
+from mislid.study.study import Study
 
 __all__ = [
     "Candidates",
     "Event",
-    "ObservationRow",
     "Settings",
     "Study",
     "StudyCheck",

@@ -1,8 +1,8 @@
 """Tests of what a study declared, its misspecification and its noise, and of single values.
 
 A study that rests on what its data refute claims no proof. Both tests hold at all times, however
-often one looks; docs/checks.md derives them. That of the misspecification is on the event of the
-proof itself, so it costs nothing beside delta. That of the noise has a level of its own.
+often one looks; docs/checks.md derives them. The test of the misspecification is on the
+event of the proof, so it costs nothing beside delta. The test of the noise has another level.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ NOISE_LEVEL = 0.01
 LOOK_AGAIN = 1.02
 
 
-# Standard deviations beyond which a value is implausible. Gaussian noise does that twice in a
+# Standard deviations beyond which a value is implausible: Gaussian noise exceeds them twice in a
 # thousand million measurements.
 FAR = 6.0
-# Degrees of freedom that a noise needs which is only known by the values.
+# Degrees of freedom that are needed where the noise is only known from the values.
 FREEDOM = 10.0
 # With fewer values nothing is known of a candidate that was never measured.
 FEW = 2
 # How far beyond the others it may be, in multiples of what they span.
 BEYOND = 3.0
 
-# Equal values of one candidate after which chance is no excuse, where no other values differ.
+# Equal values of one candidate that are not due to chance where no other values differ.
 REPEATED = 3
 
 
@@ -49,7 +49,7 @@ class Tallies:
     def __init__(self, K: int) -> None:
         self.counts, self.means, self.squares = np.zeros(K), np.zeros(K), np.zeros(K)
         self.samples = 0
-        # When a test was last worked out whole, and found nothing.
+        # Number of measurements at the last whole test of the misspecification.
         self.looked = 0
 
     def add(self, arms: Sequence[int] | Indices, values: Sequence[float] | Vector) -> None:
@@ -62,7 +62,7 @@ class Tallies:
         self.samples += len(arms)
 
     def take_in(self, observations: Sequence[Observation]) -> None:
-        """Take in those that are new: what was taken in before is where it was."""
+        """Take in the new ones; those that were taken in before come first."""
         new = observations[self.samples :]
         self.add([one.arm for one in new], [one.value for one in new])
 
@@ -157,18 +157,6 @@ def tests_of(
         yield MISSPECIFICATION, settings.delta, against
 
 
-def is_refuted(
-    settings: Settings, candidates: Candidates, counts: Vector, means: Vector, squares: Vector
-) -> bool:
-    """Whether measurements contradict a misspecification; in their means (K,) more is better."""
-    eps = settings.misspecification
-    if not settings.is_structured or math.isinf(eps) or not np.any(counts):
-        return False
-    tallies = Tallies(candidates.K)
-    tallies.counts, tallies.means, tallies.squares = counts, settings.sign * means, squares
-    return _residuals(settings, candidates, tallies).contradict(eps, settings.delta)
-
-
 def _residuals(settings: Settings, candidates: Candidates, tallies: Tallies) -> Residuals:
     return Residuals.of(
         candidates.model(settings.misspecification),
@@ -207,7 +195,7 @@ def in_words(found: Contradicted, state: StudyState) -> str:
 
 
 def is_constant(tallies: Tallies) -> bool:
-    """Whether a candidate was measured several times, and nobody ever had two different values.
+    """Whether a candidate was measured several times, and no candidate has two different values.
 
     >>> tallies = Tallies(2)
     >>> tallies.add(np.array([0, 0, 1]), np.array([0.3, 0.3, 0.5]))

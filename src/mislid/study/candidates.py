@@ -60,7 +60,7 @@ class Candidates:
     columns: tuple[str, ...] | None = None
     late: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def K(self) -> int:
         """Number of arms."""
         return len(self.labels)
@@ -115,7 +115,7 @@ class Candidates:
         return self.positions[label]
 
     def called(self, text: str) -> str | int:
-        """The label that somebody typed.
+        """The label for a text that was typed.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Candidates:
 
     @property
     def shown(self) -> dict[str, int]:
-        """The features that somebody gave, by what they are called; the added ones are none."""
+        """Positions of the features by their names, without the added constant."""
         if self.features is None:
             return {}
         names = self.columns or [f"x{at}" for at in range(self.features.shape[1])]

@@ -1,11 +1,11 @@
 """Event serialization, validation and hash chain.
 
-A study's log is all there is: whatever a study knows is a replay of it. A log may come from
-anywhere, so every event that is read must be possible after those before it.
+The state of a study is a function of its log. A log may come from anywhere, so every event that is
+read must be possible after those before it.
 
 Every entry carries a seal of itself and of the one before. A seal is a SHA-256 without a secret:
-changing, adding, dropping or swapping entries changes all later seals, and with the last one the
-head of the log. docs/reliability.md says what that detects.
+changing, adding, dropping or swapping entries changes all later seals, and so the head of the log,
+which is the last one. docs/reliability.md says what that detects.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Asked(NamedTuple):
 
 
 class Renewed(NamedTuple):
-    """A worker who came back was given its own trials again, with a new lease."""
+    """A worker asked again and was given its open trials, with a new lease."""
 
     trials: tuple[int, ...]
     worker: str
@@ -120,13 +120,6 @@ class Redeclared(NamedTuple):
     reason: str | None
 
 
-class Accepted(NamedTuple):
-    """The answer is wanted for every misspecification up to this; a decision for it follows."""
-
-    misspecification: float
-    reason: str | None
-
-
 class Added(NamedTuple):
     """The question is about these candidates as well.
 
@@ -177,7 +170,6 @@ Fact = (
     | Corrected
     | Voided
     | Redeclared
-    | Accepted
     | Contradicted
     | Added
     | Retired
@@ -187,7 +179,6 @@ _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args
 _UNBOUNDED: dict[type[Any], tuple[str, ...]] = {
     Decided: ("statistic",),  # where no model reverses the pair
     Redeclared: ("misspecification",),
-    Accepted: ("misspecification",),
 }
 # What reading something that is not an event may raise.
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
@@ -571,34 +562,27 @@ def refuse_gap(last: int, entries: Sequence[Entry]) -> None:
 
 
 def refuse_holes(after: int, until: int, entries: Sequence[Entry]) -> None:
-    """Refuse entries of a database in which one is missing, or has lost its seal.
+    """Refuse entries of a database unless all above `after`, up to `until`, are there.
 
     Parameters
     ----------
     after, until
-        Sequence numbers: all entries above the first, up to the second, must be there.
+        Sequence numbers.
     entries
-        What was found, in order.
+        What was found.
 
     Raises
     ------
     CorruptStorageError
-        If an entry is missing, or one has no seal.
+        If an entry is missing.
     """
-    for place, entry in zip(range(after + 1, until + 1), entries, strict=False):
-        if entry.sequence != place:
-            raise broken(f"event {place} of the study is missing")
-        if not entry.seal:
-            raise broken(f"event {place} of the study is not what was written: it has no seal")
-    if len(entries) != until - after:
-        raise broken(
-            f"event {after + len(entries) + 1} of the study is missing, of {until} or more that "
-            "were written"
-        )
+    missing = set(range(after + 1, until + 1)).difference(entry.sequence for entry in entries)
+    if missing:
+        raise broken(f"event {min(missing)} of the study is missing")
 
 
 class Log(ABC):
-    """One study's log, while nobody else can add to it.
+    """One study's log, locked for one writer.
 
     Examples
     --------

@@ -7,12 +7,12 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from mislid._formatting import shown
-from mislid._validation import as_number, as_text, fill, is_one_of
+from mislid._validation import as_text, fill
 from mislid.errors import (
     CorruptStorageError,
     DuplicatedStudyError,
@@ -25,18 +25,18 @@ from mislid.errors import (
 from mislid.study.assumption_tests import in_words
 from mislid.study.candidates import as_candidates, as_intended
 from mislid.study.events import Chain, Created, Entry, Event, entry_of, events_of
-from mislid.study.replay import Replay, cannot_be_known, unconfirmed
 from mislid.study.results import PlainRecord, StudySummary
+from mislid.study.rules import cannot_be_known, unconfirmed
 from mislid.study.session import Session
-from mislid.study.settings import UNKNOWN, as_settings, refuse_other_rules, refuse_others
+from mislid.study.settings import as_settings, refuse_other_rules, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
 from mislid.study.storage.interface import Line
 from mislid.study.study import Study
 
 Address = str | os.PathLike[str] | Storage
-# Entries that are read at once, and problems after which nobody needs more.
-_AT_ONCE, _MOST = 10_000, 20
+# Problems that a check shows at most.
+_MOST = 20
 
 
 def create_study(
@@ -58,7 +58,6 @@ def create_study(
     columns: Iterable[Any] | None = None,
     intercept: bool | None = None,
     mean_bound: float = math.inf,
-    decide_at: float | None = None,
     budget: int | None = None,
     cost: Any = None,
 ) -> Study:
@@ -78,9 +77,9 @@ def create_study(
         Error rate: how often the answer may be wrong, in (0, 1).
     misspecification
         How far a mean may be from linear in the features, at least 0 or inf; left out without
-        features. With features, leaving it out means "unknown": the study decides by what holds
-        whatever it is, and `sensitivity` and `accept` say and use up to which one an answer is
-        proved before that.
+        features. With features, leaving it out means "unknown": the study decides when the answer
+        is proved for every misspecification. `sensitivity` says up to which one it is proved by
+        now, and `redeclare` may then declare that one.
     noise
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
         candidate, as a list or array in their order or by label (a dict or a Series); "unknown",
@@ -110,9 +109,6 @@ def create_study(
         refused by False; a study that is there goes on with what it has, unless True asks for it.
     mean_bound
         Bound on the means' absolute values, for `mislid-paper` and its kin.
-    decide_at
-        Decide when the answer is proved for every misspecification up to this: a misspecification
-        that is enough, in the place of one that is known.
     budget
         Measurements that there can be in all: `optimize` ends with the last of them, `budget_check`
         says what they can be expected to prove, and `result_now` what to report then.
@@ -151,7 +147,7 @@ def create_study(
         arms,
         m=m,
         delta=delta,
-        misspecification=_wanted(misspecification, decide_at),
+        misspecification=misspecification,
         noise=noise,
         tolerance=tolerance,
         direction=direction,
@@ -196,18 +192,6 @@ def _created(place: Storage, name: str, first: list[Entry]) -> int:
             raise
         except StorageError:
             raise problem from None
-
-
-def _wanted(misspecification: Any, decide_at: Any) -> Any:
-    """What the study decides at."""
-    if decide_at is None:
-        return misspecification
-    if misspecification is not None and not is_one_of(misspecification, (UNKNOWN,)):
-        raise ProblemError(
-            "decide_at must be left out where misspecification is a number, at which the study "
-            f"decides; got {shown(decide_at)} and {shown(misspecification)}"
-        )
-    return as_number(decide_at, "decide_at", low=0, high=math.inf)
 
 
 def _as_object(rule: Any) -> Any:
@@ -428,7 +412,7 @@ class StudyCheck(PlainRecord):
 def check_study(
     *, study_name: str, storage: str | os.PathLike[str] | Storage, head: str | None = None
 ) -> StudyCheck:
-    """Check every seal and every event of a study's log, and derive its decision anew.
+    """Check every seal and every event of a study's log, and derive its decision again.
 
     Parameters
     ----------
@@ -463,90 +447,53 @@ def check_study(
     if given is not None and not (isinstance(given, str) and re.fullmatch("[0-9a-f]{64}", given)):
         raise ProblemError(f"head must have 64 digits of 0-9 and a-f; got {shown(given)}")
     place = as_storage(storage)
-    return _Check(place, study_name, head).result()
-
-
-class _Check:
-    def __init__(self, storage: Storage, name: str, head: str | None) -> None:
-        self.storage, self.name, self.key = storage, name, storage.find(name)
-        self.chain, self.replay = Chain(), Replay()
-        self.problems: list[str] = []
-        self.wanted = head
-
-    def result(self) -> StudyCheck:
-        self.problems += self.storage.faults(self.key)
-        for entries in self._parts():
-            self._seals(entries)
-            self._events(entries)
-        if self.wanted is not None:
-            self.problems.append(
-                f"no event has the head {self.wanted}: the log was cut off or written anew since"
-            )
-        decision = self._decision() if not self.problems else "not checked"
-        state = self.replay.state
-        return StudyCheck(
-            study=self.name,
-            events=self.chain.sequence,
-            head=self.chain.head,
-            samples=len(state.observations),
-            decision=decision,
-            problems=tuple(self.problems[:_MOST]),
-        )
-
-    def _parts(self) -> Iterator[list[Entry]]:
-        """The log in parts, as far as it can be read."""
-        after = 0
-        while True:
-            try:
-                entries = self.storage.read(self.key, after, _AT_ONCE)
-            except CorruptStorageError as problem:
-                self.problems.append(str(problem))
-                return
-            yield entries
-            if len(entries) < _AT_ONCE:
-                return
-            after = entries[-1].sequence
-
-    def _seals(self, entries: list[Entry]) -> None:
-        """Every entry against the one before; after a break it goes on from what is written."""
-        for entry in entries:
-            try:
-                self.chain.take_in([entry])
-            except CorruptStorageError as problem:
-                self.problems.append(str(problem).partition(". Nothing is decided")[0])
-                self.chain = Chain(entry.sequence, entry.seal, self.chain.first)
-            if self.chain.head == self.wanted:
-                self.wanted = None
-
-    def _events(self, entries: list[Entry]) -> None:
-        """What the events come to, up to the first problem."""
-        if self.problems:
-            return
+    session, chain = Session(study_name, place.find(study_name), place), Chain()
+    problems, heads, entries = place.faults(session.key), set[str](), list[Entry]()
+    try:
+        entries = place.read(session.key)
+    except CorruptStorageError as problem:
+        problems.append(str(problem))
+    for entry in entries:
         try:
-            self.replay.take_in(events_of(entries))
+            chain.take_in([entry])
+        except CorruptStorageError as problem:
+            problems.append(_brief(problem))
+            # The next entry is checked against what is written here.
+            chain = Chain(entry.sequence, entry.seal, chain.first)
+        heads.add(chain.head)
+    if not problems:
+        try:
+            session.take_in(events_of(entries))
         except MislidError as problem:
-            self.problems.append(str(problem).partition(". Nothing is decided")[0])
+            problems.append(_brief(problem))
+    if head is not None and head not in heads:
+        problems.append(f"no event has the head {head}: the log was cut off or rewritten since")
+    decision = "not checked" if problems else _checked_decision(session, problems)
+    samples = len(session.state.observations)
+    most = tuple(problems[:_MOST])
+    return StudyCheck(study_name, chain.sequence, chain.head, samples, decision, most)
 
-    def _decision(self) -> str:
-        state = self.replay.state
-        self._line()
-        if state.decision is None:
-            return "none"
-        if cannot_be_known(self.replay):
-            return "not checked"
-        found = unconfirmed(self.replay)
-        if found is None:
-            return "confirmed"
-        self.problems.append(in_words(found, state).partition(". ")[0])
-        return "not confirmed"
 
-    def _line(self) -> None:
-        """What a list of studies says, if it says anything."""
-        state = self.replay.state
-        for line in self.storage.lines():
-            listed = read_summary(line.name, state.sequence, line.summary)
-            if line.key == self.key and listed not in (None, summary_of(self.name, state)):
-                self.problems.append("the list of studies says something else than the log")
+def _brief(problem: MislidError) -> str:
+    return str(problem).partition(". Nothing is decided")[0]
+
+
+def _checked_decision(session: Session, problems: list[str]) -> str:
+    """What was found of the decision; adds what is wrong with it, or with the study's summary."""
+    state = session.state
+    (line,) = (line for line in session.storage.lines() if line.key == session.key)
+    listed = read_summary(line.name, state.sequence, line.summary)
+    if listed is not None and listed != summary_of(session.name, state):
+        problems.append("the list of studies says something else than the log")
+    if state.decision is None:
+        return "none"
+    if cannot_be_known(session):
+        return "not checked"
+    found = unconfirmed(session)
+    if found is None:
+        return "confirmed"
+    problems.append(in_words(found, state).partition(". ")[0])
+    return "not confirmed"
 
 
 def _replayed_summary(place: Storage, name: str, key: int) -> StudySummary:

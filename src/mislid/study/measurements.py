@@ -1,4 +1,4 @@
-"""Measurements as users tell them: single values, tables, and summaries of several.
+"""Measurements as users tell and correct them: single values, tables, summaries of several.
 
 Proofs rest on an arm's count, sum and sum of squared deviations. Several values may be told by
 these: values that have the same stand for them, and are looked at together, never in part. Not so
@@ -23,14 +23,12 @@ from mislid.study.assumption_tests import (
     constant_words,
     plausible_range,
 )
-from mislid.study.candidates import Candidates
-from mislid.study.events import Failed, Observed, Told
-from mislid.study.settings import BERNOULLI, BOUNDED, KNOWN, Settings
-from mislid.study.state import COMPLETE, FAIL
+from mislid.study.events import Corrected, Failed, Observed, Told, Voided
+from mislid.study.settings import BERNOULLI, BOUNDED, KNOWN, Settings, as_reason
+from mislid.study.state import COMPLETE, FAIL, StudyState
 
 if TYPE_CHECKING:
-    from mislid.study.replay import Replay
-    from mislid.study.state import StudyState
+    from mislid.study.session import Session
 
 COLUMNS = ("arm", "value")
 # Beyond, evidence is no number with the least noise that is allowed.
@@ -70,7 +68,7 @@ def refuse_excluded(values: Iterable[float], settings: Settings, name: str = "va
             )
 
 
-def as_tell(trial_id: int, value: Any, state: Any, n: Any, sd: Any) -> float | None:
+def as_tell(value: Any, state: Any, n: Any, sd: Any) -> float | None:
     """Check what was told of a trial: its value, or None where it failed."""
     if not isinstance(state, str) or state not in (COMPLETE, FAIL):
         raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {shown(state)}")
@@ -84,32 +82,72 @@ def as_tell(trial_id: int, value: Any, state: Any, n: Any, sd: Any) -> float | N
 
 
 def tell(
-    replay: Replay, trial_id: int, value: float | None, n: Any, sd: Any
-) -> tuple[list[Failed | Told], list[str]]:
-    """What is recorded when a trial tells a value, or that it failed, and doubts about it.
-
-    Nothing where it was told before.
-    """
-    known = replay.state
+    state: StudyState, trial_id: int, value: float | None, n: Any, sd: Any
+) -> list[Failed | Told]:
+    """What is recorded when a trial tells a value, or fails (None); nothing if told before."""
     if value is None:
-        return [Failed(trial_id)] if known.is_news(trial_id, FAIL) else [], []
-    place = known.roster.place(known.trial(trial_id).arm)
+        return [Failed(trial_id)] if state.is_news(trial_id, FAIL) else []
+    place = state.roster.place(state.trial(trial_id).arm)
     if place is None and (n is not None or sd is not None):
         raise ProblemError(
             "n and sd must be left out for a candidate that left the question: its values do not "
             "count"
         )
-    values = standing_for(known.settings, place or 0, value, n, sd)
-    if not known.is_news(trial_id, COMPLETE, values):
-        return [], []
-    refuse_excluded(values, known.settings)
-    doubts = [] if place is None else _doubts(replay, trial_id, place, value)
-    return [Told(trial_id, values[0], values[1:])], doubts
+    values = as_mean(state.settings, value, n, sd)
+    if not state.is_news(trial_id, COMPLETE, values):
+        return []
+    refuse_excluded(values, state.settings)
+    return [Told(trial_id, values[0], values[1:])]
 
 
-def _doubts(replay: Replay, trial_id: int, arm: int, value: float) -> list[str]:
-    """Whether a value is far outside of what was to be expected, in words."""
-    state, tallies = replay.state, replay.tallies
+def correct(
+    state: StudyState, trial: int | None, row: int | None, value: float, reason: Any
+) -> list[Corrected]:
+    """What is recorded when a measurement gets this value; nothing where it has it."""
+    rows, why = _as_rows(state, trial, row), as_reason(reason)
+    if len(rows) > 1:
+        raise ProblemError(
+            f"trial must be one with a single value; got {trial}, which told {len(rows)} at once: "
+            "make it void, and add what was measured by add_observations or add_counts"
+        )
+    refuse_excluded((value,), state.settings)
+    known = rows[0] not in state.void and state.rows[rows[0]].value == value
+    return [] if known else [Corrected(rows, (value,), why)]
+
+
+def void(state: StudyState, trial: int | None, row: int | None, reason: Any) -> list[Voided]:
+    """What is recorded when measurements count no more; nothing where they do not count."""
+    rows, why = _as_rows(state, trial, row), as_reason(reason)
+    return [] if state.void.issuperset(rows) else [Voided(rows, why)]
+
+
+def _as_rows(state: StudyState, trial: int | None, row: int | None) -> tuple[int, ...]:
+    if (trial is None) == (row is None):
+        raise ProblemError("give trial or row, which of the measurements it is; got both or none")
+    if trial is not None:
+        return state.rows_of(trial)
+    at = as_count(row, "row", 0)
+    if at >= len(state.rows):
+        raise ProblemError(
+            f"row must be below the number of measurements, {len(state.rows)}; got {at}"
+        )
+    trial_of = state.rows[at].trial
+    if trial_of is not None and len(state.rows_of(trial_of)) > 1:
+        raise ProblemError(
+            f"row must be of a measurement that was told by itself; got {at}, one of several of "
+            f"trial {trial_of}: make that trial void"
+        )
+    return (at,)
+
+
+def doubts(session: Session, trial_id: int, value: float | None) -> list[str]:
+    """Whether a value that is told now is far outside of what was to be expected, in words."""
+    state, tallies = session.knowing(trial_id), session.tallies
+    if value is None or not state.is_untold(trial_id):
+        return []
+    arm = state.roster.place(state.trials[trial_id].arm)
+    if arm is None:
+        return []
     noise = state.settings.deviations(state.candidates.K)
     if state.settings.noise_model in UNDECLARED:
         if becomes_constant(tallies, arm, value):
@@ -129,45 +167,40 @@ def _doubts(replay: Replay, trial_id: int, arm: int, value: float) -> list[str]:
     return [words]
 
 
-def _nameable(state: StudyState, key: Any) -> tuple[Candidates, Sequence[int]]:
-    """The candidates that a call may name, and their arms.
-
-    One that is repeated may name those that have left the question since.
-    """
-    if isinstance(key, str) and key in state.keys:
-        register = state.roster.register
-        return register, range(register.K)
-    return state.candidates, state.roster.arms
+def as_pairs(observations: Any) -> tuple[tuple[Any, float], ...]:
+    """Labels and values of a table with columns arm and value, or of pairs."""
+    pairs = []
+    for row, (label, value) in enumerate(_rows(observations)):
+        plain = label.item() if isinstance(label, np.generic) else label
+        pairs.append((plain, as_value(value, f"value of observation {row}")))
+    return tuple(pairs)
 
 
-def as_observed(state: StudyState, observations: Any, key: Any) -> Observed:
-    """Measurements of a table with columns arm and value, or of pairs; refuses all or none."""
-    candidates, all_arms = _nameable(state, key)
-    arms, values = [], []
-    for row, (label, value) in enumerate(_pairs(observations)):
-        arms.append(all_arms[candidates.arm(label, f"arm of observation {row}")])
-        values.append(as_value(value, f"value of observation {row}"))
-        refuse_excluded(values[-1:], state.settings, f"value of observation {row}")
-    return Observed(tuple(arms), tuple(values))
+def observe(state: StudyState, pairs: Sequence[tuple[Any, float]]) -> list[Observed]:
+    """What is recorded of measurements that no trial asked for: all of them or none."""
+    arms = []
+    for row, (label, value) in enumerate(pairs):
+        place = state.candidates.arm(label, f"arm of observation {row}")
+        arms.append(state.roster.arms[place])
+        refuse_excluded((value,), state.settings, f"value of observation {row}")
+    return [Observed(tuple(arms), tuple(value for _, value in pairs))] if pairs else []
 
 
-def as_counted(
-    state: StudyState, label: Any, n: Any, total: Any, squares: Any, key: Any
-) -> Observed:
-    """Measurements of a candidate, of which the count, the sum and the squares' sum are known."""
-    candidates, all_arms = _nameable(state, key)
-    arm, count = all_arms[candidates.arm(label)], _as_number_of_values(n)
-    try:
-        values = _counted(state.settings, count, as_value(total, "sum"), squares)
-    except OverflowError:
-        raise ProblemError(
-            f"sum and sumsq must have squares that are numbers; got {total!r} and {squares!r}"
-        ) from None
+def count(state: StudyState, label: Any, n: Any, total: Any, squares: Any) -> list[Observed]:
+    """What is recorded of n measurements by their sum and the sum of their squares."""
+    arm, size = state.roster.arms[state.candidates.arm(label)], _as_size(n)
+    sum_, scatter = as_value(total, "sum"), None
+    if squares is not None and state.settings.noise_model != BERNOULLI:
+        least = sum_ * sum_ / size
+        scatter = as_number(squares, "sumsq", low=0.0, high=LARGEST**2) - least
+        if scatter < -1e-9 * squares:
+            raise ProblemError(f"sumsq must be at least sum^2 / n, {least!r}; got {squares!r}")
+    values = _standing_for(state.settings, size, sum_ / size, scatter, "sumsq")
     refuse_excluded(values, state.settings)
-    return Observed((arm,) * len(values), values)
+    return [Observed((arm,) * len(values), values)]
 
 
-def _pairs(observations: Any) -> Iterable[tuple[Any, Any]]:
+def _rows(observations: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(observations, Mapping) or hasattr(observations, "columns"):
         missing = [name for name in COLUMNS if name not in observations]
         if missing:
@@ -203,97 +236,54 @@ def _is_pair(pair: Any) -> bool:
         return False
 
 
-def standing_for(settings: Settings, arm: int, value: Any, n: Any, sd: Any) -> tuple[float, ...]:
-    """Values for what was told: a value, one with its own deviation, or the mean of n.
+def as_mean(settings: Settings, mean: float, n: Any, sd: Any) -> tuple[float, ...]:
+    """Values for the mean of n, whose sample standard deviation is sd.
 
     >>> from mislid import create_study
     >>> settings = create_study(candidates=["a", "b"], m=1, noise=0.5).settings
-    >>> standing_for(settings, 0, 0.7, 4, 0.2)[:2]
+    >>> as_mean(settings, 0.7, 4, 0.2)[:2]
     (0.8732050807568877, 0.5267949192431122)
-    >>> standing_for(settings, 0, 0.7, None, 0.25)  # as exact as the mean of four
-    (0.7, 0.7, 0.7, 0.7)
     """
-    mean = as_value(value)
-    try:
-        if n is not None:
-            return _with_mean(settings, mean, _as_number_of_values(n), sd)
-        return (mean,) if sd is None else (mean,) * _repeats(settings, arm, sd)
-    except OverflowError:
-        raise ProblemError(
-            f"value, n and sd must have squares that are numbers; got {value!r}, {n!r} and {sd!r}"
-        ) from None
+    if n is None and sd is not None:
+        raise ProblemError(f"sd must be given with n, of so many values; got {sd!r} without n")
+    if n is None:
+        return (mean,)
+    count = _as_size(n)
+    spread = None if sd is None else as_number(sd, "sd", low=0.0, high=LARGEST)
+    scatter = None if spread is None else (count - 1) * spread**2
+    return _standing_for(settings, count, mean, scatter, "sd")
 
 
-def _with_mean(settings: Settings, mean: float, count: int, sd: Any) -> tuple[float, ...]:
+def _standing_for(
+    settings: Settings, n: int, mean: float, scatter: float | None, name: str
+) -> tuple[float, ...]:
+    """n values with this mean and this sum of squared deviations; an odd one is at the mean."""
+    if settings.noise_model == BERNOULLI:
+        return _zeros_and_ones(n, mean * n)
     if settings.noise_model == BOUNDED:
         raise ProblemError(
             "n must be left out where values are within bounds, whose proof goes through them one "
-            f"by one; got {count!r}: give the values themselves"
+            f"by one; got {n!r}: give the values themselves, by add_observations"
         )
-    if settings.noise_model == BERNOULLI:
-        return _zeros_and_ones(count, mean * count, "the mean of n values")
-    if sd is None and count > 1 and settings.noise_model in UNDECLARED:
-        raise ProblemError("sd must be given with n where the noise is unknown; got None")
-    spread = 0.0 if sd is None else as_number(sd, "sd", low=0.0, high=math.inf)
-    return _two_points(count, mean, (count - 1) * spread**2)
+    if scatter is None and n > 1 and settings.noise_model in UNDECLARED:
+        raise ProblemError(f"{name} must be given with n where the noise is unknown; got None")
+    pairs = n // 2
+    away = math.sqrt(max(scatter or 0.0, 0.0) / (2 * pairs)) if pairs else 0.0
+    return (mean + away, mean - away) * pairs + (mean,) * (n % 2)
 
 
-def _counted(settings: Settings, count: int, sum_: float, squares: Any) -> tuple[float, ...]:
-    if settings.noise_model == BERNOULLI:
-        return _zeros_and_ones(count, sum_, "sum")
-    if settings.noise_model == BOUNDED:
-        raise ProblemError(
-            "counts are for values 0 and 1, or with noise that is declared or unknown: give values "
-            "within bounds by add_observations"
-        )
-    if squares is None:
-        if settings.noise_model in UNDECLARED and count > 1:
-            raise ProblemError("sumsq must be given where the noise is unknown; got None")
-        return (sum_ / count,) * count
-    scatter = as_number(squares, "sumsq", low=0.0, high=math.inf) - sum_**2 / count
-    if scatter < -1e-9 * abs(squares):
-        raise ProblemError(
-            f"sumsq must be at least sum^2 / n, {sum_**2 / count!r}; got {squares!r}"
-        )
-    return _two_points(count, sum_ / count, max(scatter, 0.0))
-
-
-def _as_number_of_values(n: Any) -> int:
+def _as_size(n: Any) -> int:
     count = as_count(n, "n", 1)
     if count > MOST:
         raise ProblemError(f"n must be at most {MOST:,} at once; got {n!r}")
     return count
 
 
-def _two_points(n: int, mean: float, scatter: float) -> tuple[float, ...]:
-    """n values with this mean and this sum of squared deviations; an odd one at the mean."""
-    pairs = n // 2
-    away = math.sqrt(scatter / (2 * pairs)) if pairs else 0.0
-    return (mean + away, mean - away) * pairs + (mean,) * (n % 2)
-
-
-def _zeros_and_ones(n: int, total: float, name: str) -> tuple[float, ...]:
+def _zeros_and_ones(n: int, total: float) -> tuple[float, ...]:
     ones = round(total)
     if abs(total - ones) > 1e-6 * max(1.0, n * 1e-3) or not 0 <= ones <= n:
         raise ProblemError(
-            f"{name} must be that of {n} values 0 and 1, a whole number of ones from 0 to {n}; "
-            f"got {total:g} of them"
+            f"the mean or sum must be that of {n} values 0 and 1, with a whole number of ones from "
+            f"0 to {n}; got {total:g} of them"
         )
     return (1.0,) * ones + (0.0,) * (n - ones)
-
-
-def _repeats(settings: Settings, arm: int, sd: Any) -> int:
-    """How many measurements a value stands for: its information, rounded down."""
-    own = as_number(sd, "sd", low=0.0, high=math.inf, low_open=True)
-    if settings.noise_model != KNOWN:
-        raise ProblemError(
-            "sd must be left out for a single value unless the noise is declared as a standard "
-            f"deviation; got {sd!r}"
-        )
-    noise = settings.noise[0 if len(settings.noise) == 1 else arm]
-    if own > noise * (1.0 + 1e-12):
-        raise ProblemError(
-            f"sd must be at most the declared noise, {noise:g}: declare the largest that a value "
-            f"may have; got {sd!r}"
-        )
-    return min(int((noise / own) ** 2 * (1.0 + 1e-9)), MOST)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mislid._formatting import shown
-from mislid._validation import as_count, as_flag, as_number, as_text
-from mislid.errors import MissingPackageError, ProblemError
+from mislid._validation import as_count, as_number, as_text
+from mislid.errors import ProblemError
 from mislid.study.measurements import as_value
 from mislid.study.results import Trial
 
@@ -56,23 +55,21 @@ class Loop:
         self.under_way = 0
         self.stopped = threading.Event()
         self.alone = threading.Lock()
-        self.tell_bar: Callable[[], object] = lambda: None
 
-    def run(self, n_jobs: int, *, show_progress_bar: bool) -> None:
-        """Go on with so many threads."""
+    def run(self, n_jobs: int) -> None:
+        """Measure in so many threads."""
         jobs = as_count(n_jobs, "n_jobs", 1, MOST_JOBS)
-        with _bar(self.study, as_flag(show_progress_bar, "show_progress_bar")) as self.tell_bar:
-            if jobs == 1:
-                self._work(self.worker)
-                return
-            with ThreadPoolExecutor(jobs) as pool:
-                names = [None if self.worker is None else f"{self.worker}-{k}" for k in range(jobs)]
-                working = [pool.submit(self._work, name) for name in names]
-                try:
-                    for work in working:
-                        work.result()
-                finally:
-                    self.stopped.set()  # the others end with the trial they are at
+        if jobs == 1:
+            self._work(self.worker)
+            return
+        with ThreadPoolExecutor(jobs) as pool:
+            names = [None if self.worker is None else f"{self.worker}-{k}" for k in range(jobs)]
+            working = [pool.submit(self._work, name) for name in names]
+            try:
+                for work in working:
+                    work.result()
+            finally:
+                self.stopped.set()  # the others end with the trial they are at
 
     def _work(self, worker: str | None) -> None:
         try:
@@ -99,17 +96,6 @@ class Loop:
 
     def _one(self, trial: Trial) -> None:
         try:
-            self._measured(trial)
-        finally:
-            with self.alone:
-                self.under_way -= 1
-        with self.alone:
-            self.tell_bar()
-            for callback in self.callbacks:
-                callback(self.study, trial)
-
-    def _measured(self, trial: Trial) -> None:
-        try:
             value = as_value(self.measure(trial))
         except Exception as problem:
             self.study.tell(trial, state="fail")
@@ -117,6 +103,12 @@ class Loop:
                 raise
         else:
             self.study.tell(trial, value)
+        finally:
+            with self.alone:
+                self.under_way -= 1
+        with self.alone:
+            for callback in self.callbacks:
+                callback(self.study, trial)
 
 
 def _refuse_catch(catch: Any) -> None:
@@ -124,22 +116,3 @@ def _refuse_catch(catch: Any) -> None:
     for kind in kinds:
         if not isinstance(kind, type) or not issubclass(kind, BaseException):
             raise ProblemError(f"catch must be types of exceptions; got {shown(catch)}")
-
-
-@contextmanager
-def _bar(study: Study, shown: bool) -> Iterator[Callable[[], object]]:
-    """What to call after every trial."""
-    if not shown:
-        yield lambda: None
-        return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise MissingPackageError(
-            "show_progress_bar needs tqdm (pip install 'mislid[cli]'); leave it out to do without"
-        ) from None
-    bar: Any = tqdm(desc=study.study_name, unit=" trials")  # on stderr
-    try:
-        yield bar.update
-    finally:
-        bar.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,7 @@ from mislid.io import as_plain
 
 if TYPE_CHECKING:
     from mislid.certificate.certificate import Certificate
-    from mislid.study.events import Contradicted
-    from mislid.study.replay import Replay
+    from mislid.study.session import Session
 
 Label = str | int
 RUNNING, DECIDED, CONTRADICTED = "running", "decided", "contradicted"
@@ -64,7 +62,7 @@ class Trial:
     features
         Its features (d,), or None where candidates have none.
     worker, expires
-        Who asked, and when somebody else may be asked again, in seconds since 1970 (None: never).
+        Who asked, and when the lease ends, in seconds since 1970 (None: never).
     study, asked
         Which study handed it out, and when: another one refuses it. None in one made by hand.
     """
@@ -142,7 +140,7 @@ class StudySummary:
     m, candidates
         How many of how many candidates are looked for.
     observations, pending
-        Measurements by now, and trials that nobody has told yet.
+        Measurements by now, and open trials.
     created, updated
         When its log began, and when it last grew, in seconds since 1970.
     stopping
@@ -176,9 +174,7 @@ def as_trial_id(trial: Any) -> int:
         ) from None
 
 
-def result_of(
-    name: str, replay: Replay, contradictions: Mapping[str, Contradicted]
-) -> StudyResult | None:
+def result_of(session: Session) -> StudyResult | None:
     """The answer of a study that has decided; None before."""
     from mislid.certificate import Certificate
     from mislid.certificate.certificate import Mended
@@ -186,18 +182,18 @@ def result_of(
     from mislid.study.assumption_tests import in_words
     from mislid.study.settings import is_python
 
-    state = replay.state
+    refuted, state = tuple(session.contradictions().values()), session.state
     decision, labels = state.decision, state.candidates.labels
     if decision is None:
         return None
     # A rule written in Python may tell no evidence, of no pair.
     silent = decision.threshold == 0.0 and is_python(decision.rule)
-    engine = replay.estimating()
+    engine = session.estimating()
     best = engine.incumbents if engine.is_estimated else decision.answer
     mended = Mended(
         tuple(state.corrections),
         tuple(state.declarations),
-        tuple(contradictions.values()),
+        refuted,
         state.roster,
         tuple(state.changes),
     )
@@ -206,13 +202,15 @@ def result_of(
         answer=tuple(labels[arm] for arm in decision.answer),
         samples=decision.samples,
         stopping=decision.rule,
-        proven=stopping_rule_called(decision.rule).guaranteed and not contradictions,
+        proven=stopping_rule_called(decision.rule).guaranteed and not refuted,
         statistic=decision.statistic,
         threshold=decision.threshold,
         pair=None if silent else tuple(labels[arm] for arm in decision.pair),
         observations=len(observed),
         best_now=tuple(labels[arm] for arm in best),
-        contradictions=tuple(in_words(one, state) for one in contradictions.values()),
+        contradictions=tuple(in_words(one, state) for one in refuted),
         corrections=len(state.corrections),
-        certificate=Certificate(name, state.settings, state.candidates, decision, observed, mended),
+        certificate=Certificate(
+            session.name, state.settings, state.candidates, decision, observed, mended
+        ),
     )

@@ -1,4 +1,4 @@
-"""The candidates of a study, as they are added and retired.
+"""The question of a study as it changes: candidates that come and go, other declarations.
 
 The register counts arms of the log in the order in which they came; the question is about some of
 them. docs/changing.md has the proof of `price`.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mislid._formatting import shown
 from mislid._validation import (
     Labels,
     Vector,
@@ -24,9 +25,17 @@ from mislid._validation import (
     in_order,
 )
 from mislid.errors import ProblemError
+from mislid.question import parse_noise
 from mislid.study.candidates import Candidates
-from mislid.study.events import Accepted, Added, Decided, Fact, Redeclared, Retired
-from mislid.study.settings import KNOWN, Settings, as_reason, question_of
+from mislid.study.events import Added, Decided, Fact, Redeclared, Retired
+from mislid.study.settings import (
+    KNOWN,
+    Settings,
+    as_deviations,
+    as_misspecification,
+    as_reason,
+    question_of,
+)
 
 if TYPE_CHECKING:
     from mislid.study.state import StudyState
@@ -155,17 +164,17 @@ class Roster:
         pairs = -(-K * (K - 1) // (m * (K - m))) if added else 1
         return n * (n + 1) ** 2 * pairs * math.comb(self.register.K, left)
 
-    def after(self, fact: Added | Retired | Redeclared | Accepted) -> Roster:
+    def after(self, fact: Added | Retired | Redeclared) -> Roster:
         """As a change or a declaration makes it."""
         match fact:
-            case Added(more, noise, cost, informed):
-                return self.with_more(more, noise, cost, informed)
+            case Added():
+                return self._with(fact)
             case Retired(arm, leaves, informed):
-                return self.without(arm, leaves, informed)
+                closed = replace(self, closed=self.closed | {arm})
+                seen = self.seen | {arm} if leaves and informed else self.seen
+                return replace(closed, gone=self.gone | {arm}, seen=seen) if leaves else closed
             case Redeclared(misspecification, noise):
                 return self._declared(misspecification, noise)
-            case Accepted(misspecification):
-                return self._declared(misspecification, None)
 
     def _declared(self, misspecification: float | None, noise: tuple[float, ...] | None) -> Roster:
         """With other declarations, whose noise is that of the question's candidates."""
@@ -181,38 +190,22 @@ class Roster:
                 changes["noise"] = tuple(spread.tolist())
         return replace(self, settings=replace(self.settings, **changes))
 
-    def with_more(
-        self,
-        more: Candidates,
-        noise: tuple[float, ...] | None,
-        cost: tuple[float, ...] | None,
-        informed: bool,
-    ) -> Roster:
+    def _with(self, added: Added) -> Roster:
         """With candidates that were added; noise and costs are given where they differ."""
-        was, K, now = self.register, self.register.K, self.settings
+        was, K, more, now = self.register, self.register.K, added.candidates, self.settings
         features = None
         if was.features is not None and more.features is not None:
             features = frozen(np.concatenate([was.features, more.features]))
         labels: Any = (*was.labels, *more.labels)
-        register = Candidates(labels, features, was.columns)
-        new = frozenset(range(K, register.K))
+        noise = _extended(now.noise, K, added.noise, more.K) or now.noise
+        cost = _extended(now.cost, K, added.cost, more.K)
+        new = frozenset(range(K, K + more.K))
         return replace(
             self,
-            register=register,
-            settings=replace(
-                now,
-                noise=_extended(now.noise, K, noise, more.K) or now.noise,
-                cost=_extended(now.cost, K, cost, more.K),
-            ),
-            late=self.late | new if informed else self.late,
+            register=Candidates(labels, features, was.columns),
+            settings=replace(now, noise=noise, cost=cost),
+            late=self.late | new if added.informed else self.late,
         )
-
-    def without(self, arm: int, leaves: bool, informed: bool) -> Roster:
-        """With an arm that cannot be measured any more, or that is left out of the question."""
-        if not leaves:
-            return replace(self, closed=self.closed | {arm})
-        seen = self.seen | {arm} if informed else self.seen
-        return replace(self, gone=self.gone | {arm}, closed=self.closed | {arm}, seen=seen)
 
 
 def _extended(
@@ -225,45 +218,64 @@ def _extended(
     return (*np.broadcast_to(before, K).tolist(), *np.broadcast_to(after, n).tolist())
 
 
-def addition(
+def add(
     state: StudyState, given: Candidates, noise: Any, cost: Any, informed: Any, reason: Any
 ) -> list[Fact]:
     """What is recorded when candidates are added."""
     roster, why = state.roster, as_reason(reason)
     more = _as_more(roster, given)
-    # Nobody but the user knows what was seen: values may be at hand that were not told yet.
+    # Only the user knows what was seen: there may be values that were not told yet.
     looked = as_flag(informed, "informed")
     spread = _as_noise(roster, noise, more.labels, looked)
     price = _as_cost(roster, cost, more.labels)
+    added = Added(more, spread, price, looked, why)
     # What no rule can answer is refused before anything is written.
-    now = roster.with_more(more, spread, price, looked)
+    now = roster.after(added)
     question_of(now.question, now.candidates)
-    return [Added(more, spread, price, looked, why)]
+    return [added]
 
 
-def retirement(
-    state: StudyState, label: Any, leaves: Any, informed: Any, reason: Any
-) -> list[Fact]:
+def retire(state: StudyState, label: Any, leaves: Any, informed: Any, reason: Any) -> list[Fact]:
     """What is recorded when a candidate is retired; nothing where it was."""
     roster, why = state.roster, as_reason(reason)
     leaving = as_flag(leaves, "leave")
     arm = roster.arms[state.candidates.arm(label)]
     if arm in roster.closed and not leaving:
         return []
+    retired = Retired(arm, leaving, leaving and as_flag(informed, "informed"), why)
     if leaving:
-        looked = as_flag(informed, "informed")
         _refuse_last(roster, label)
-        rest = roster.without(arm, True, looked)
-        _refuse_none_left(rest, label)
-        return [Retired(arm, True, looked, why)]
-    place = roster.place(arm)
-    if not any(one.arm == place for one in state.observations):
+    elif not any(one.arm == roster.place(arm) for one in state.observations):
         raise ProblemError(
             f"arm must be one that was measured, to stay in the comparison; got {label!r}, which "
             "was not: let it leave the question (leave=True), or measure it"
         )
-    _refuse_none_left(roster.without(arm, False, False), label)
-    return [Retired(arm, False, False, why)]
+    _refuse_none_left(roster.after(retired), label)
+    return [retired]
+
+
+def redeclare(state: StudyState, misspecification: Any, noise: Any, reason: Any) -> list[Fact]:
+    """What is recorded when this is declared; nothing where it was."""
+    was, K, why = state.settings, state.candidates.K, as_reason(reason)
+    eps = spread = None
+    if misspecification is not None:
+        eps = as_misspecification(misspecification, state.candidates)[0]
+    if noise is not None:
+        kind, deviations, _ = parse_noise(in_order(noise, "noise", state.candidates.labels), K)
+        if was.noise_model != KNOWN or kind != KNOWN:
+            raise ProblemError(
+                "noise must be a number, or one for each candidate, of a study whose noise was "
+                f"declared as such; got {shown(noise)} where it is {was.noise_words}"
+            )
+        spread = as_deviations(deviations)
+        if state.roster.late and len(spread) > 1 and spread != was.noise:
+            raise ProblemError(
+                "noise must be the same for all candidates after some were added by a look at "
+                f"values, since evidence is measured in it; got {noise!r}"
+            )
+    eps = None if eps == was.misspecification else eps
+    spread = None if spread == was.noise else spread
+    return [] if eps is None and spread is None else [Redeclared(eps, spread, why)]
 
 
 def _as_more(roster: Roster, more: Candidates) -> Candidates:

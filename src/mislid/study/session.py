@@ -5,46 +5,68 @@ Calls count once, however often they are repeated: the log has their keys.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid._formatting import shown
+from mislid._validation import as_count, as_number, as_text
+from mislid.engine import Engine, EventBatch, Verdict
 from mislid.errors import ProblemError, StorageError, UnknownOutcomeError, UnknownTrialError
-from mislid.study.assumption_tests import refuted, tallies_of
-from mislid.study.events import Chain, Contradicted, Decided, Entry, Fact, entry_of, events_of
-from mislid.study.replay import Replay, unconfirmed, warm_up
+from mislid.study import events
+from mislid.study.assumption_tests import Tallies, refuted, refuted_ever, tallies_of
+from mislid.study.batches import (
+    LONGEST_LEASE,
+    MOST_TRIALS,
+    PHASE,
+    Batch,
+    Limits,
+    as_limits,
+    phase_size,
+)
+from mislid.study.candidates import Candidates
 from mislid.study.results import Trial
+from mislid.study.rules import (
+    Exploration,
+    certificate_holds,
+    decision_of,
+    is_coarse,
+    measurements_of,
+    new_engine,
+    stand_ins,
+    unconfirmed,
+    warm_up,
+)
+from mislid.study.settings import is_absent, is_python
 from mislid.study.state import GENERATED, Kept, StudyState, written_summary
 from mislid.study.storage import Collision, Log, Storage
 
-# How often a transaction that the database undid is done again.
+# Attempts at a write whose transactions the database undoes.
 _ATTEMPTS = 20
 # Events that are read at once, so that a long log takes little memory.
 _AT_ONCE = 10_000
-# With so many events to catch up with, one does so before taking the lock.
+# With so many new events, a writer reads them before it takes the lock.
 _MANY = 50
+# Numbers that are collected for the rules at most before they take them in.
+_MUCH = 1_000_000
 # Characters of a key at most.
 _LONGEST = 200
 # Seconds by which clocks may differ: the log's time does not go back for them.
 SKEW = 600.0
-
-Said = TypeVar("Said")
-# From the study and the time to what is to be recorded, and to what the caller is to know of it.
-Decide = Callable[[Replay, float], tuple[Sequence[Fact], Said]]
+# Events that change measurements or declarations that the rules have taken in.
+_CHANGES = (events.Corrected, events.Voided, events.Redeclared, events.Added, events.Retired)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A call: its key, and a digest of what was wanted.
+    """A call: its key, and a digest of its arguments.
 
     The key is in the log with the events of the call, so that a repetition finds it there.
     """
@@ -54,7 +76,7 @@ class Request:
 
     @property
     def written(self) -> str:
-        """As an event has it."""
+        """Key and digest as an event has them."""
         return f"{self.key} {self.digest}"
 
     def refuse_other(self, kept: Kept) -> None:
@@ -89,31 +111,67 @@ def request_of(key: Any, *wanted: object) -> Request:
 
 
 def _whole(given: object) -> object:
-    """Arrays and Series as plain values: what they print of themselves leaves out the middle."""
+    """Arrays, Series and candidates as plain values: their repr leaves out the middle of arrays."""
     if isinstance(given, np.ndarray):
         return given.tolist()
     if hasattr(given, "to_numpy") and hasattr(given, "index"):
         return tuple(given.index), given.to_numpy().tolist()
+    if isinstance(given, Candidates):
+        return given.plain()
+    if isinstance(given, np.generic):
+        return given.item()
     return given
 
 
 class _Lost(Exception):
-    """The answer to a commit was lost, by which these entries would be in the log."""
+    """The answer to a commit of these entries was lost."""
 
-    def __init__(
-        self, problem: UnknownOutcomeError, entries: Sequence[Entry], said: object
-    ) -> None:
+    def __init__(self, problem: UnknownOutcomeError, entries: Sequence[events.Entry]) -> None:
         super().__init__(str(problem))
-        self.entries, self.said = entries, said
+        self.last = entries[-1]
 
     def is_in(self, log: Log) -> bool:
-        """Whether they are, by a log that is locked, so that nobody else is writing."""
-        last = self.entries[-1] if self.entries else None
-        return last is not None and log.read(last.sequence - 1, 1) == [last]
+        """Whether a log, which is locked, has the entries."""
+        return log.read(self.last.sequence - 1, 1) == [self.last]
 
     def unknown(self, request: Request | None) -> UnknownOutcomeError:
-        """The error for a caller, where the log cannot be asked."""
+        """The error for a caller where the log cannot be read."""
         return UnknownOutcomeError(str(self), None if request is None else request.key)
+
+
+@dataclass(slots=True)
+class Order:
+    """What was asked for, and the ids of the trials that were handed out.
+
+    `n` is a number of trials, or None for what completes a phase.
+    """
+
+    n: int | None
+    limits: Limits | None
+    worker: str | None
+    lease: float | None
+    trials: list[int] | None = None
+
+
+def as_order(
+    n: Any, worker: Any, lease: Any, max_candidates: Any, max_per_candidate: Any, replicates: Any
+) -> Order:
+    """Check what was asked for."""
+    if isinstance(n, str):
+        if n != PHASE:
+            raise ProblemError(f"n must be a whole number or {PHASE!r}; got {n!r}")
+        size = None
+    else:
+        size = 1 if n is None else as_count(n, "n", 1, MOST_TRIALS)
+    limits: Limits | None = None
+    plain = max_candidates is None and max_per_candidate is None
+    if not plain or type(replicates) is not int or replicates != 1:
+        limits = as_limits(size or 0, max_candidates, max_per_candidate, replicates)
+    if worker is not None:
+        as_text(worker, "worker", "a name, or None")
+    if lease is not None:
+        lease = as_number(lease, "lease", low=0, high=LONGEST_LEASE, low_open=True)
+    return Order(size, limits, worker, lease)
 
 
 def log_time(clock: float, last: float) -> float:
@@ -128,22 +186,29 @@ def log_time(clock: float, last: float) -> float:
     return last if last - SKEW <= clock < last else clock
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Do without garbage collection while many objects are made, none of which is garbage."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
 class Session:
-    """The log of a study, followed by its rules.
+    """An open study: its log, the state after it and the rules, in step.
 
-    `alone` lets one thread at a time use them; `replay` and `chain` are as of the last look.
+    The state follows every look at the log. The rules take in events when they are first needed,
+    all that have gathered by then in one call, so reading a study costs no decision.
+
+    Parameters
+    ----------
+    name, key, storage
+        Which study, and where it is kept.
+    clock
+        Gives the time of new events; None: the storage's clock.
+    rules
+        Sampling and stopping rule where they are objects, which the log only names.
+
+    Attributes
+    ----------
+    alone
+        A lock: one thread at a time uses a session.
+    chain, state
+        Seals and state after the last look.
+    verdict
+        What the rules decided first, as far as they took in the log.
     """
 
     def __init__(
@@ -155,18 +220,29 @@ class Session:
         rules: tuple[Any, Any] = (None, None),
     ) -> None:
         self.name, self.key, self.storage, self.clock = name, key, storage, clock
-        # Sampling and stopping rule, where they are objects.
-        self._rules = rules
+        self.given = rules
         self.alone = threading.RLock()
         # A recorded decision, and what speaks against it.
-        self._checked: tuple[Decided | None, dict[str, Contradicted]] = (None, {})
-        # What was wanted when an answer was lost, until the log has been asked.
+        self._checked: tuple[events.Decided | None, dict[str, events.Contradicted]] = (None, {})
+        # The request whose answer was lost, until the log has been asked.
         self._unsettled: Request | None = None
+        # When the events happen that are being written.
+        self.moment = 0.0
         self._forget()
 
     def _forget(self) -> None:
-        """Rules and log may be out of step; the next look replays the log from its beginning."""
-        self.replay, self.chain = Replay(*self._rules), Chain()
+        """Begin again: the next look replays the log from its beginning."""
+        self.state, self.chain = StudyState(), events.Chain()
+        self._forget_rules()
+
+    def _forget_rules(self) -> None:
+        self._engine: Engine | None = None
+        self._exploration: Exploration | None = None
+        self._tallies: Tallies | None = None
+        self.verdict: events.Decided | None = None
+        self._diverged = 0
+        # Events that the rules have not taken in, and the arms that the log has for their requests.
+        self._batch, self._logged = EventBatch(), list[int]()
 
     def now(self) -> StudyState:
         """The state after all events by now."""
@@ -174,25 +250,58 @@ class Session:
             try:
                 more = True
                 while more:
-                    entries = self.storage.read(self.key, self.replay.state.sequence, _AT_ONCE)
+                    entries = self.storage.read(self.key, self.state.sequence, _AT_ONCE)
                     more = len(entries) == _AT_ONCE
-                    with _no_collection():
-                        self._follow(entries)
+                    self._read(entries)
             except BaseException:
                 self._forget()
                 raise
-            return self.replay.state
+            return self.state
 
-    def _follow(self, entries: Sequence[Entry]) -> None:
-        """Take in what the log has."""
-        if self.replay.state.sequence == 0:
-            self.chain = Chain()
-        self.replay.take_in(events_of(self.chain.take_in(entries)))
+    def _read(self, entries: Sequence[events.Entry]) -> None:
+        self.take_in(events.events_of(self.chain.take_in(entries)))
 
-    def contradictions(self) -> dict[str, Contradicted]:
-        """What the data refute of what was declared, or that they do not bear a decision out.
+    def take_in(self, new: Iterable[events.Event]) -> None:
+        """Take in events of the log, which are checked."""
+        for event in new:
+            events.check(self.state, event)
+            if type(event.fact) is events.Asked:
+                self._note_proposals(event.fact)
+            self._apply(event)
+            if self._batch.size > _MUCH:
+                self.catch_up()
 
-        Writing to a storage is enough to record a decision that does not follow from the data.
+    def _apply(self, event: events.Event) -> None:
+        known = len(self.state.observations)
+        self.state.take_in(event)
+        if isinstance(event.fact, _CHANGES):
+            # Earlier requests are not asked again: their answers are in the log.
+            self._forget_rules()
+            self._batch = measurements_of(self.state)
+        elif new := self.state.observations[known:]:
+            sign = self.state.settings.sign
+            self._batch.tell([one.arm for one in new], [sign * one.value for one in new])
+
+    def _note_proposals(self, asked: events.Asked) -> None:
+        """Let the rules remember the proposals that the event records."""
+        chosen = [arm for arm, again in zip(asked.arms, asked.again, strict=True) if again is None]
+        if not chosen:
+            return
+        first = len(self.state.trials) + len(asked.arms) - len(chosen)
+        waiting, chosen = self.state.waiting_arms(), self.state.places(chosen)
+        if asked.proposed is None:
+            self._batch.ask(first, len(chosen), waiting)
+            self._logged += chosen
+            return
+        size = len(chosen) // len(asked.proposed)
+        for handed in range(0, len(chosen), size):
+            self._batch.ask(first + handed, 1, [*waiting, *chosen[:handed]])
+        self._logged += self.state.places(asked.proposed)
+
+    def contradictions(self) -> dict[str, events.Contradicted]:
+        """What the data refute: declarations, or a decision that the log records.
+
+        A process that can write to a storage can record a decision that does not follow from data.
         """
         with self.alone:
             state = self.now()
@@ -200,17 +309,180 @@ class Session:
             if state.contradictions or decision is None:
                 return state.contradictions
             if self._checked[0] is not decision:
-                found = [*refuted(state, tallies_of(state), None), unconfirmed(self.replay)]
+                found = [*refuted(state, tallies_of(state), None), unconfirmed(self)]
                 self._checked = decision, {one.what: one for one in found if one is not None}
             return self._checked[1]
 
-    def write(
-        self, decide: Decide[Said], request: Request | None = None
-    ) -> tuple[StudyState, Said | None]:
-        """Append what `decide` makes of the present state, while nobody else can.
+    @property
+    def has_rules(self) -> bool:
+        """Whether the rules can be asked: a log only names those that are objects."""
+        settings, (algorithm, stopping) = self.state.settings, self.given
+        if stopping is None and is_python(settings.stopping):
+            return False
+        return algorithm is not None or not is_absent(settings.algorithm)
 
-        A request that is in the log already is not appended again; then nothing was said. Where the
-        answer to a commit is lost, the log is asked whether it has the entries.
+    @property
+    def engine(self) -> Engine:
+        """The rules, up to date; in their sign more is better."""
+        if self._engine is None:
+            self._engine = new_engine(self.state.settings, self.state.candidates, *self.given)
+            if self.state.settings.is_guided and self.given == (None, None):
+                self._exploration = Exploration(self.state.settings, self.state.candidates)
+        if self._batch:
+            self._catch_up(self._engine)
+        return self._engine
+
+    def catch_up(self) -> None:
+        """Let the rules take in what has gathered."""
+        if self._batch:
+            _ = self.engine
+
+    def _catch_up(self, engine: Engine) -> None:
+        batch, logged = self._batch, self._logged
+        self._batch, self._logged = EventBatch(), []
+        try:
+            verdict, arms = self._follow(engine, batch)
+            self._diverged += int(np.count_nonzero(arms != np.array(logged, dtype=np.int64)))
+        except BaseException:
+            self._forget()  # half of it was taken in
+            raise
+        # The first verdict counts, also where the process that reached it could not record it.
+        if self.verdict is None and verdict is not None:
+            found = decision_of(self.state.settings, verdict)
+            if not is_coarse(self.state.settings, engine) or certificate_holds(self.state, found):
+                self.verdict = found
+
+    def _follow(
+        self, engine: Engine, batch: EventBatch
+    ) -> tuple[Verdict | None, NDArray[np.int64]]:
+        """The first verdict that decides, and the arms that the rules choose."""
+        verdict, arms = engine.follow(batch)
+        if self._exploration is not None:
+            # Even trials are the study's own choices, odd ones those of the exploration.
+            explored = self._exploration.follow(batch)
+            trials = [step.trial + at for step in batch for at in range(step.n)]
+            arms = np.where(np.array(trials, dtype=np.int64) % 2 == 0, arms, explored)
+        return verdict, arms
+
+    def estimating(self) -> Engine:
+        """An engine with estimates from all measurements: the rules or, without them, others."""
+        if self.has_rules:
+            return self.engine
+        settings, candidates = self.state.settings, self.state.candidates
+        engine = new_engine(settings, candidates, *stand_ins(settings, self.given))
+        engine.follow(measurements_of(self.state))
+        return engine
+
+    @property
+    def diverged(self) -> int:
+        """Number of trials for which the rules would now choose another arm than the log has.
+
+        It counts from the last change of data or declarations, since trials before that went by
+        others. Another release or kind of processor may differ in the last bits; the log counts.
+        """
+        self.catch_up()
+        return self._diverged
+
+    @property
+    def tallies(self) -> Tallies:
+        """Of all measurements that count."""
+        if self._tallies is None:
+            self._tallies = Tallies(self.state.candidates.K)
+        self._tallies.take_in(self.state.observations)
+        return self._tallies
+
+    def propose(self, n: int, replacing: int, handed: Sequence[int] = ()) -> list[int]:
+        """The arms of n new trials that a rule chooses, whose ids follow `replacing` others.
+
+        Trials of the arms `handed` are handed out before them. Arms are those of the register.
+        """
+        if n == 0:
+            return []
+        first = len(self.state.trials) + replacing + len(handed)
+        # One that is asked again stays open, for the same arm, under another id.
+        waiting = [*self.state.waiting_arms(), *self.state.places(handed)]
+        batch = EventBatch()
+        batch.ask(first, n, waiting)
+        arms = self.state.roster.arms
+        return [arms[place] for place in self._follow(self.engine, batch)[1]]
+
+    def hand_out(self, state: StudyState, order: Order) -> list[events.Fact]:
+        """What is recorded when trials are handed out; sets `order.trials` to their ids.
+
+        First come the worker's own open trials, then expired ones of others, under new ids, then
+        what the rule proposes.
+        """
+        elapsed = state.elapsed_at(self.moment)
+        expires = None if order.lease is None else self.moment + order.lease
+        waiting = [state.trials[trial_id] for trial_id in state.waiting]
+        own = [one for one in waiting if order.worker is not None and one.worker == order.worker]
+        mine = {trial.id for trial in own}
+        lapsed = [one for one in waiting if one.id not in mine and one.is_expired(elapsed)]
+        n = order.n or phase_size(self, order.limits, len(own) + len(lapsed))
+        own = own[:n]
+        facts: list[events.Fact] = []
+        if order.worker is not None and any(trial.expires != expires for trial in own):
+            facts.append(events.Renewed(tuple(trial.id for trial in own), order.worker, expires))
+        proposed: Sequence[int] | None = None
+        if order.limits is None:
+            lapsed = lapsed[: n - len(own)]
+            fresh = self.propose(n - len(own) - len(lapsed), len(lapsed))
+        else:
+            order.limits.refuse_too_many(n, len(state.roster.measurable))
+            batch = Batch(order.limits, (trial.arm for trial in own))
+            lapsed = batch.taken(lapsed, n - len(own))
+            proposed, fresh = batch.fill(self, n - len(own) - len(lapsed), len(lapsed))
+        first = len(state.trials)
+        new = tuple(range(first, first + len(lapsed) + len(fresh)))
+        if new:
+            again = (*(trial.id for trial in lapsed), *(None for _ in fresh))
+            arms = (*(trial.arm for trial in lapsed), *fresh)
+            found = None if not proposed else tuple(proposed)
+            facts.append(events.Asked(new, arms, again, order.worker, expires, found))
+        order.trials = [*(trial.id for trial in own), *new]
+        return facts
+
+    def knowing(self, trial_id: int) -> StudyState:
+        """The state as of the last look at the log, or of a new one if this trial is not in it."""
+        return self.state if 0 <= trial_id < len(self.state.trials) else self.now()
+
+    def trial(self, trial_id: int) -> Trial:
+        """A trial of the present state, as users get it."""
+        record, candidates = self.state.trials[trial_id], self.state.roster.register
+        return Trial(
+            record.id,
+            candidates.labels[record.arm],
+            None if candidates.features is None else candidates.features[record.arm],
+            record.worker,
+            record.expires,
+            self.chain.first[:16],
+            record.asked,
+        )
+
+    def refuse_stranger(self, trial: Any) -> None:
+        """Refuse a trial that another study handed out, or that is not of its candidate."""
+        if not isinstance(trial, Trial):
+            return
+        with self.alone:
+            known = self.trial(self.knowing(trial.id).trial(trial.id).id)
+        if trial.study is not None and (trial.study, trial.asked) != (known.study, known.asked):
+            raise UnknownTrialError(
+                f"trial must be one of study {self.name!r}; got trial {trial.id} of another "
+                "study, or of a copy that has gone on apart: tell it there"
+            )
+        if trial.arm != known.arm:
+            raise UnknownTrialError(
+                f"trial {trial.id} is of {known.arm!r}; got {trial.arm!r}: tell the value of "
+                f"{known.arm!r}, or add_observations for another candidate"
+            )
+
+    def write(
+        self, make: Callable[..., Sequence[events.Fact]], *given: Any, request: Request | None
+    ) -> None:
+        """Append the facts that `make` makes of the present state and what is given.
+
+        The log is locked meanwhile. A request that it has already is not appended again. Where the
+        answer to a commit is lost, the log is read to find out whether it has the entries.
         """
         with self.alone:
             request = self._repeated(request)
@@ -219,10 +491,9 @@ class Session:
                 last = attempt == _ATTEMPTS - 1
                 try:
                     self._prepare()
-                    done = self._append(decide, request, lost, None if last else _MANY)
-                    if done is not None:
+                    if self._append(make, given, request, lost, None if last else _MANY):
                         self._unsettled = None
-                        return self.replay.state, done[0]
+                        return
                     self.now()
                 except ProblemError:  # before anything was changed
                     raise
@@ -251,68 +522,70 @@ class Session:
         return before if before.digest == request.digest else request
 
     def _prepare(self) -> None:
-        """Do what takes long, so that others need not wait for a replay or for the compiler."""
-        state = self.replay.state if self.replay.state.sequence else self.now()
+        """Replay and compile before the log is locked, so that other writers do not wait for it."""
+        state = self.state if self.state.sequence else self.now()
         warm_up(state.settings.algorithm, state.settings.stopping)
-        self.replay.catch_up()
+        self.catch_up()
 
     def _append(
-        self, decide: Decide[Said], request: Request | None, lost: _Lost | None, many: int | None
-    ) -> tuple[Said | None] | None:
-        """Catch up, decide and append; None with so many events to catch up with."""
-        added: list[Entry] = []
-        said: Said | None = None
-        done: tuple[Said | None] | None = None
+        self,
+        make: Callable[..., Sequence[events.Fact]],
+        given: tuple[Any, ...],
+        request: Request | None,
+        lost: _Lost | None,
+        many: int | None,
+    ) -> bool:
+        """Read on, make the facts and append them; False with so many events to read first."""
+        added, done = list[events.Entry](), False
         try:
             with self.storage.locked(self.key) as log:
-                entries = log.read(self.replay.state.sequence, many)
+                entries = log.read(self.state.sequence, many)
                 if len(entries) == many:
-                    return None
-                self._follow(entries)
-                state = self.replay.state
-                if request is not None and request.key in state.keys:
-                    request.refuse_other(state.keys[request.key])
-                elif lost is not None and lost.is_in(log):
-                    said = cast("Said", lost.said)
-                else:
-                    now = log_time((self.clock or log.now)(), state.time)
-                    facts, said = decide(self.replay, now)
-                    written = None if request is None else request.written
-                    events = self.replay.record(facts, now, written)
-                    added = self.chain.seal([entry_of(event) for event in events])
-                    log.append(added, written_summary(state))
-                done = (said,)
+                    return False
+                self._read(entries)
+                if request is not None and request.key in self.state.keys:
+                    request.refuse_other(self.state.keys[request.key])
+                elif lost is None or not lost.is_in(log):
+                    self.moment = log_time((self.clock or log.now)(), self.state.time)
+                    made = self._events_of(make(self.state, *given), request)
+                    added = self.chain.seal([events.entry_of(event) for event in made])
+                    log.append(added, written_summary(self.state))
+                done = True
         except UnknownOutcomeError as problem:
             # Where nothing was to be written, nothing was lost.
             if added:
-                raise _Lost(problem, added, said) from problem
+                raise _Lost(problem, added) from problem
         return done
 
-    def trial(self, trial_id: int) -> Trial:
-        """A trial of the present state, as users get it."""
-        record, candidates = self.replay.state.trials[trial_id], self.replay.state.roster.register
-        return Trial(
-            record.id,
-            candidates.labels[record.arm],
-            None if candidates.features is None else candidates.features[record.arm],
-            record.worker,
-            record.expires,
-            self.chain.first[:16],
-            record.asked,
-        )
+    def _events_of(
+        self, facts: Iterable[events.Fact], request: Request | None
+    ) -> list[events.Event]:
+        """The events that these facts make, with what follows from them; all are taken in.
 
-    def refuse_stranger(self, trial: Any) -> None:
-        """Refuse a trial that another study handed out, or that is not of its candidate."""
-        if not isinstance(trial, Trial):
-            return
-        known = self.trial(self.replay.state.trial(trial.id).id)
-        if trial.study is not None and (trial.study, trial.asked) != (known.study, known.asked):
-            raise UnknownTrialError(
-                f"trial must be one of study {self.name!r}; got trial {trial.id} of another "
-                "study, or of a copy that has gone on apart: tell it there"
-            )
-        if trial.arm != known.arm:
-            raise UnknownTrialError(
-                f"trial {trial.id} is of {known.arm!r}; got {trial.arm!r}: tell the value of "
-                f"{known.arm!r}, or add_observations for another candidate"
-            )
+        That is a contradiction or, where there is none, a decision. The first event has the key.
+        """
+        made: list[events.Event] = []
+        key = None if request is None else request.written
+        for fact in facts:
+            made.append(self._next(fact, None if made else key))
+            self.catch_up()
+            if isinstance(fact, _CHANGES):
+                made += [self._next(found) for found in refuted_ever(self.state)]
+            elif isinstance(fact, events.Told | events.Observed):
+                made += [self._next(found) for found in self._refuted()]
+            stands = self.state.decision is not None or self.state.contradictions
+            if self.verdict is not None and not stands:
+                made.append(self._next(self.state.roster.recorded(self.verdict)))
+        return made
+
+    def _refuted(self) -> list[events.Contradicted]:
+        """What the data refute by now of what was declared."""
+        engine = self.engine
+        known = engine.last_judged == engine.samples > 0 and engine.widening == 0.0
+        return list(refuted(self.state, self.tallies, engine.estimate if known else None))
+
+    def _next(self, fact: events.Fact, key: str | None = None) -> events.Event:
+        event = events.Event(self.state.sequence + 1, self.moment, fact, key)
+        events.check(self.state, event)
+        self._apply(event)
+        return event

@@ -22,9 +22,12 @@ from mislid._validation import (
     in_order,
     is_one_of,
 )
+from mislid.algorithms import algorithm_names, as_algorithm
+from mislid.engine.engine import check_rules
 from mislid.errors import ProblemError
 from mislid.io import as_plain
 from mislid.question import NoiseModel, Question, parse_noise
+from mislid.stopping.rules import PYTHON, STOPPING_RULES, as_stopping_rule
 from mislid.study.candidates import Candidates, refuse_difference, refuse_other_candidates
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
@@ -260,7 +263,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
     m = as_top_m(given["m"], candidates.K)
     direction = _one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE))
     noise_model, noise, reward_range = _as_noise(given["noise"], candidates, direction)
-    misspecification, structured = _as_misspecification(given["misspecification"], candidates)
+    misspecification, structured = as_misspecification(given["misspecification"], candidates)
     settings = Settings(
         m=m,
         delta=as_number(given["delta"], "delta", low=1e-300, high=1, high_open=True),
@@ -281,8 +284,8 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         cost=_as_cost(given.get("cost"), candidates),
         guided=_is_guided(structured, noise_model, given),
     )
-    question = question_of(settings, candidates)
-    _check_rules(given["algorithm"], given["stopping"], question, settings.cost)
+    rules = as_algorithm(given["algorithm"]), as_stopping_rule(given["stopping"])
+    check_rules(question_of(settings, candidates), *rules, settings.cost)
     return settings
 
 
@@ -305,26 +308,6 @@ def _as_cost(value: Any, candidates: Candidates) -> tuple[float, ...] | None:
     return tuple(costs.tolist())
 
 
-def redeclared(
-    was: Settings, candidates: Candidates, misspecification: Any, noise: Any
-) -> Settings:
-    """The settings with what is declared anew; None leaves it as it was."""
-    changes: dict[str, Any] = {}
-    if misspecification is not None:
-        # One M for all declarations: features keep the weight that they had from the beginning.
-        changes["misspecification"] = _as_misspecification(misspecification, candidates)[0]
-        changes["structured"] = was.is_structured
-    if noise is not None:
-        kind, deviations, _ = parse_noise(in_order(noise, "noise", candidates.labels), candidates.K)
-        if was.noise_model != KNOWN or kind != KNOWN:
-            raise ProblemError(
-                "noise must be a number, or one for each candidate, of a study whose noise was "
-                f"declared as such; got {shown(noise)} where it is {was.noise_words}"
-            )
-        changes["noise"] = _as_deviations(deviations)
-    return dataclasses.replace(was, **changes)
-
-
 def _as_noise(
     noise: Any, candidates: Candidates, direction: str
 ) -> tuple[str, tuple[float, ...], tuple[float, float] | None]:
@@ -343,10 +326,10 @@ def _as_noise(
             "noise='bernoulli' is for direction='maximize': tell 1 for what is wanted, or use "
             "noise=(0, 1)"
         )
-    return kind, _as_deviations(deviations), bounds
+    return kind, as_deviations(deviations), bounds
 
 
-def _as_deviations(given: Vector) -> tuple[float, ...]:
+def as_deviations(given: Vector) -> tuple[float, ...]:
     """One standard deviation where all are the same, or one per arm."""
     return tuple(given[:1].tolist() if np.all(given == given[0]) else given.tolist())
 
@@ -355,7 +338,7 @@ def _is_infinite(value: Any) -> bool:
     return isinstance(value, float | np.floating) and value == math.inf
 
 
-def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, bool | None]:
+def as_misspecification(value: Any, candidates: Candidates) -> tuple[float, bool | None]:
     """The number, and whether features have a weight where that does not follow from it."""
     if candidates.features is None:
         if value is not None and not (_is_infinite(value) or is_one_of(value, (UNKNOWN,))):
@@ -392,8 +375,6 @@ def is_python(rule: str) -> bool:
     >>> is_python("python:lab:Coin"), is_python("lucb")
     (True, False)
     """
-    from mislid.stopping.rules import PYTHON
-
     return rule.startswith(PYTHON)
 
 
@@ -405,8 +386,6 @@ def is_absent(algorithm: str) -> bool:
     >>> is_absent("python:lab:Coin"), is_absent("coin-of-another-package"), is_absent("lucb")
     (True, True, False)
     """
-    from mislid.algorithms import algorithm_names
-
     return is_python(algorithm) or algorithm not in algorithm_names()
 
 
@@ -432,14 +411,10 @@ def refuse_other_rules(name: str, settings: Settings, algorithm: Any, stopping: 
 
 def _called(rule: Any) -> str:
     """What the log calls an object: a study goes on elsewhere with one of the same class."""
-    from mislid.stopping.rules import PYTHON
-
     return f"{PYTHON}{type(rule).__module__}:{type(rule).__qualname__}"
 
 
 def _as_stopping(value: Any) -> str:
-    from mislid.stopping.rules import STOPPING_RULES, as_stopping_rule
-
     if not isinstance(value, str) and as_stopping_rule(value).judge is not None:
         return _called(value)
     return _one_of(value, "stopping", STOPPING_RULES)
@@ -447,8 +422,6 @@ def _as_stopping(value: Any) -> str:
 
 def _as_algorithm(value: Any, candidates: Candidates) -> str:
     """A name: a study must be able to begin where another process ended."""
-    from mislid.algorithms import algorithm_names, as_algorithm
-
     if not isinstance(value, str):
         if not hasattr(as_algorithm(value), "propose"):
             raise ProblemError(
@@ -459,16 +432,6 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
     featureless = candidates.features is None
     barred = {"oracle", *(("lingape", "lingifa") if featureless else ())}
     return _one_of(value, "algorithm", (name for name in algorithm_names() if name not in barred))
-
-
-def _check_rules(
-    algorithm: Any, stopping: Any, question: Question, cost: tuple[float, ...] | None
-) -> None:
-    from mislid.algorithms import as_algorithm
-    from mislid.engine.engine import check_rules
-    from mislid.stopping.rules import as_stopping_rule
-
-    check_rules(question, as_algorithm(algorithm), as_stopping_rule(stopping), cost)
 
 
 def refuse_others(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
 from mislid.errors import (
@@ -13,25 +13,8 @@ from mislid.errors import (
     ProblemError,
     UnknownTrialError,
 )
+from mislid.study import events
 from mislid.study.candidates import Candidates
-from mislid.study.events import (
-    Accepted,
-    Added,
-    Asked,
-    Contradicted,
-    Corrected,
-    Created,
-    Decided,
-    Event,
-    Failed,
-    Observed,
-    Redeclared,
-    Renewed,
-    Retired,
-    Told,
-    Voided,
-    check,
-)
 from mislid.study.results import CONTRADICTED, DECIDED, RUNNING, StudySummary
 from mislid.study.roster import Roster
 from mislid.study.settings import Settings
@@ -41,7 +24,7 @@ MISSPECIFICATION, NOISE = "misspecification", "noise"
 # What a log may record although its measurements do not bear it out.
 DECISION = "decision"
 OPEN, REPLACED, COMPLETE, FAIL, VOID = "open", "replaced", "complete", "fail", "void"
-# What keys of requests begin with that nobody gave.
+# Generated keys of requests begin with this.
 GENERATED = "~"
 
 
@@ -60,7 +43,7 @@ class TrialRecord:
     until: float | None = None
 
     def is_expired(self, elapsed: float) -> bool:
-        """Whether somebody else may have it."""
+        """Whether its lease has ended, so that another worker may have it."""
         return self.until is not None and self.until <= elapsed
 
 
@@ -105,7 +88,7 @@ class Withdrawal(NamedTuple):
 
     sequence: int
     time: float
-    decision: Decided
+    decision: events.Decided
     cause: str
 
 
@@ -148,34 +131,28 @@ class StudyState:
         Decisions before that.
     contradictions, contradicted_at
         What the data have refuted of the present declaration, by its name, and by which event.
-    repeats
-        Whether a trial told several measurements at once.
-    revision
-        How often data or declarations were changed: what follows from them begins anew then.
     """
 
     sequence: int = 0
     time: float = 0.0
     elapsed: float = 0.0
     keys: dict[str, Kept] = field(default_factory=dict)
-    begun: Created | None = None
+    begun: events.Created | None = None
     created_at: float = 0.0
-    changes: list[Event] = field(default_factory=list)
+    changes: list[events.Event] = field(default_factory=list)
     trials: list[TrialRecord] = field(default_factory=list)
     waiting: dict[int, None] = field(default_factory=dict)
     rows: list[Observation] = field(default_factory=list)
     void: set[int] = field(default_factory=set)
     observations: list[Observation] = field(default_factory=list)
-    decision: Decided | None = None
+    decision: events.Decided | None = None
     withdrawn: list[Withdrawal] = field(default_factory=list)
     corrections: list[Correction] = field(default_factory=list)
-    declarations: list[Event] = field(default_factory=list)
-    contradictions: dict[str, Contradicted] = field(default_factory=dict)
+    declarations: list[events.Event] = field(default_factory=list)
+    contradictions: dict[str, events.Contradicted] = field(default_factory=dict)
     contradicted_at: dict[str, int] = field(default_factory=dict)
-    revision: int = 0
-    repeats: bool = False
     _roster: Roster | None = None
-    _recorded: Decided | None = None
+    _recorded: events.Decided | None = None
     _rows_of_trials: dict[int, list[int]] = field(default_factory=dict)
 
     @property
@@ -218,10 +195,15 @@ class StudyState:
             raise UnknownTrialError(f"trial must be one that was asked, {known}; got {trial_id}")
         return self.trials[trial_id]
 
+    def is_untold(self, trial_id: int) -> bool:
+        """Whether this trial was asked, and neither told nor failed."""
+        known = 0 <= trial_id < len(self.trials)
+        return known and self.trials[trial_id].state in (OPEN, REPLACED)
+
     def is_news(self, trial_id: int, state: str, values: tuple[float, ...] = ()) -> bool:
         """Whether such a tell says something new; refuses one that contradicts the first."""
         trial, value = self.trial(trial_id), values[0] if values else None
-        if trial.state in (OPEN, REPLACED):
+        if self.is_untold(trial_id):
             return True
         if (trial.state, trial.value) != (state, value):
             way_out = "" if trial.state == FAIL else "; correct() mends a mistake"
@@ -252,59 +234,58 @@ class StudyState:
         """Seconds that have passed by a time after the last event."""
         return self.elapsed + (max(0.0, time - self.time) if self.sequence else 0.0)
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: events.Event) -> None:
         """Take in the next event; refuses one that cannot be."""
-        check(self, event)
+        events.check(self, event)
         self.take_in(event)
 
-    def take_in(self, event: Event) -> None:
+    def take_in(self, event: events.Event) -> None:
         """Take in the next event, which was checked."""
         self.elapsed = self.elapsed_at(event.time)
         self.sequence, self.time = event.sequence, event.time
         self._take_in(event)
         if event.key is not None:
             key, _, digest = event.key.rpartition(" ")
-            trials = event.fact.trials if isinstance(event.fact, Asked) else ()
+            trials = event.fact.trials if isinstance(event.fact, events.Asked) else ()
             if not trials or not key.startswith(GENERATED):
                 self.keys[key] = Kept(digest, event.sequence, trials)
 
-    def _take_in(self, event: Event) -> None:
+    def _take_in(self, event: events.Event) -> None:
         match event.fact:
-            case Asked():
+            case events.Asked():
                 self._hand_out(event.fact, event.time)
-            case Told(trial_id, value, more):
+            case events.Told(trial_id, value, more):
                 self._close(trial_id, COMPLETE, value)
                 arm = self.trials[trial_id].arm
                 self._observe(event, trial_id, arm, value)
                 for one in more:
-                    self.repeats = True
                     self._observe(event, trial_id, arm, one)
-            case Observed(arms, values):
+            case events.Observed(arms, values):
                 for arm, value in zip(arms, values, strict=True):
                     self._observe(event, None, arm, value)
-            case Failed(trial_id):
+            case events.Failed(trial_id):
                 self._close(trial_id, FAIL, None)
-            case Created(settings, candidates):
+            case events.Created(settings, candidates):
                 self.begun, self.created_at = event.fact, event.time
                 self._roster = Roster(candidates, settings)
-            case Renewed(trials, _, expires):
+            case events.Renewed(trials, _, expires):
                 until = self._until(expires, event.time)
                 for trial_id in trials:
                     self.trials[trial_id].expires, self.trials[trial_id].until = expires, until
-            case Decided():
+            case events.Decided():
                 if self.decision is None:
                     self.decision, self._recorded = self.roster.present(event.fact), event.fact
-            case Corrected() | Voided():
+            case events.Corrected() | events.Voided():
                 self._correct(event, event.fact)
-            case Redeclared() | Accepted():
+            case events.Redeclared():
                 self._declare(event, event.fact)
-            case Added() | Retired():
+            case events.Added() | events.Retired():
                 self._change(event, event.fact)
-            case Contradicted(what):
+            case events.Contradicted(what):
                 self.contradictions[what] = event.fact
                 self.contradicted_at[what] = event.sequence
 
-    def _hand_out(self, asked: Asked, time: float) -> None:
+    def _hand_out(self, asked: events.Asked, time: float) -> None:
         trials, arms, handed, worker, expires, _ = asked
         until = self._until(expires, time)
         for trial_id, arm, again in zip(trials, arms, handed, strict=True):
@@ -322,7 +303,7 @@ class StudyState:
         trial.state, trial.value = state, value
         self.waiting.pop(trial_id, None)
 
-    def _observe(self, event: Event, trial: int | None, arm: int, value: float) -> None:
+    def _observe(self, event: events.Event, trial: int | None, arm: int, value: float) -> None:
         row = len(self.rows)
         one = Observation(row, event.sequence, event.time, trial, arm, value)
         if trial is not None:
@@ -332,9 +313,9 @@ class StudyState:
         if place is not None:
             self.observations.append(one if place == arm else one._replace(arm=place))
 
-    def _correct(self, event: Event, fact: Corrected | Voided) -> None:
+    def _correct(self, event: events.Event, fact: events.Corrected | events.Voided) -> None:
         """Change a row, or make it void; a void one whose value is given counts again."""
-        values = fact.values if isinstance(fact, Corrected) else (None,) * len(fact.rows)
+        values = fact.values if isinstance(fact, events.Corrected) else (None,) * len(fact.rows)
         for row, value in zip(fact.rows, values, strict=True):
             before = self.rows[row]
             was = None if row in self.void else before.value
@@ -351,22 +332,22 @@ class StudyState:
         self._count_again()
         self._withdraw(event, f"{correction.what} was {correction.verb}")
 
-    def _declare(self, event: Event, fact: Redeclared | Accepted) -> None:
+    def _declare(self, event: events.Event, fact: events.Redeclared) -> None:
         given = ["misspecification"] if fact.misspecification is not None else []
-        if isinstance(fact, Redeclared) and fact.noise is not None:
+        if fact.noise is not None:
             given.append("noise")
             self.contradictions.pop(NOISE, None)
         # How far means are from linear is seen in units of the noise.
         self.contradictions.pop(MISSPECIFICATION, None)
         self._roster = self.roster.after(fact)
         self.declarations.append(event)
-        self._withdraw(event, f"{' and '.join(given)} declared anew")
+        self._withdraw(event, f"{' and '.join(given)} declared again")
 
-    def _change(self, event: Event, fact: Added | Retired) -> None:
+    def _change(self, event: events.Event, fact: events.Added | events.Retired) -> None:
         """Add candidates to the question, or let one be measured no more."""
         self.changes.append(event)
         self._roster = self.roster.after(fact)
-        if isinstance(fact, Added):
+        if isinstance(fact, events.Added):
             names = ", ".join(repr(label) for label in fact.candidates.labels)
             self._count_again()
             self._withdraw(event, f"{names} added")
@@ -388,8 +369,7 @@ class StudyState:
         ]
         self.contradictions.clear()
 
-    def _withdraw(self, event: Event, cause: str) -> None:
-        self.revision += 1
+    def _withdraw(self, event: events.Event, cause: str) -> None:
         if self._recorded is not None:
             self.withdrawn.append(Withdrawal(event.sequence, event.time, self._recorded, cause))
             self.decision = self._recorded = None
@@ -418,9 +398,8 @@ def summary_of(name: str, state: StudyState) -> StudySummary:
 
 def written_summary(state: StudyState) -> str:
     """For a storage: the number of events, and the rest of the line."""
-    line = summary_of("", state)
-    values = [line.status, line.m, line.candidates, line.observations, line.pending]
-    return json.dumps([state.sequence, *values, line.created, line.updated, line.stopping])
+    _, *values = astuple(summary_of("", state))
+    return json.dumps([state.sequence, *values])
 
 
 def read_summary(name: str, last: int, text: str | None) -> StudySummary | None:

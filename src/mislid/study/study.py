@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mislid._formatting import as_frame, shown
 from mislid._validation import as_count
 from mislid.errors import ContradictedWarning, ImplausibleValueWarning, ProblemError
-from mislid.study import corrections, measurements, roster
+from mislid.study import measurements, roster
 from mislid.study.assumption_tests import in_words
-from mislid.study.batches import as_order
 from mislid.study.candidates import Candidates, as_candidates
 from mislid.study.events import Chain, Event, Fact, events_of
-from mislid.study.replay import Replay
 from mislid.study.results import CONTRADICTED, Label, StudyResult, Trial, as_trial_id, result_of
-from mislid.study.session import Request, Session, request_of
+from mislid.study.session import Session, as_order, request_of
 from mislid.study.settings import Settings
 from mislid.study.state import COMPLETE, StudyState
 
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from mislid.forecast import (
-        EstimateRow,
         Expectation,
         Overview,
         Ranking,
@@ -35,29 +32,6 @@ if TYPE_CHECKING:
         Threshold,
         WhatIf,
     )
-
-
-class ObservationRow(NamedTuple):
-    """A measurement that counts.
-
-    Attributes
-    ----------
-    event, time
-        Its place in the log, and when it came, in seconds since 1970.
-    trial
-        The id of its trial; None where it was added without one.
-    arm, value
-        The candidate's label, and what was measured.
-    row
-        Its place among all measurements of the log, void ones included: what `correct` takes.
-    """
-
-    event: int
-    time: float
-    trial: int | None
-    arm: Label
-    value: float
-    row: int
 
 
 class Study:
@@ -109,7 +83,7 @@ class Study:
 
     >>> study.void(row=2, reason="broken vial")
     >>> study.redeclare(noise=0.4, reason="as the blanks scatter")
-    >>> [row.row for row in study.observation_rows()]
+    >>> study.observations().row.to_list()
     [0, 1, 3, 4, 5, 6, 7]
     >>> [type(event.fact).__name__ for event in study.events()][-3:]
     ['Told', 'Voided', 'Redeclared']
@@ -121,8 +95,8 @@ class Study:
     ('8 mg',)
     >>> study.observations().groupby("arm").size().to_dict()
     {'1 mg': 16, '8 mg': 16}
-    >>> [(row.label, round(row.lower, 2), round(row.upper, 2)) for row in study.estimate_rows()]
-    [('1 mg', -0.31, 0.51), ('2 mg', -0.24, 0.67), ('4 mg', 0.05, 0.84), ('8 mg', 0.49, 1.31)]
+    >>> study.estimates()[["label", "lower", "upper"]].round(2).values.tolist()
+    [['1 mg', -0.31, 0.51], ['2 mg', -0.24, 0.67], ['4 mg', 0.05, 0.84], ['8 mg', 0.49, 1.31]]
 
     What else the same measurements prove, and whether anything speaks against them:
 
@@ -195,7 +169,7 @@ class Study:
             Who asks. A worker who asks again gets its own open trials back first, so one name
             should not be used by two at once. Without a name every trial is a new one.
         lease
-            Seconds after which a trial that nobody told is asked again, under a new id. Telling it
+            Seconds after which an untold trial is handed out again, under a new id. Telling it
             late is fine: both count. None: never.
         max_candidates
             How many different candidates the batch may have.
@@ -221,8 +195,8 @@ class Study:
             worker and a key are given, or the key is that of another call; or if n is "phase" and
             the rule has no phases, or waits for open trials before it plans the next one.
         StorageError
-            If the log cannot be read or written. An `UnknownOutcomeError` says that nobody knows
-            whether it was written: asking again with its `key` gives the same trials.
+            If the log cannot be read or written. An `UnknownOutcomeError` says that it is
+            not known whether it was written: asking again with its `key` gives the same trials.
         """
         order = as_order(n, worker, lease, max_candidates, max_per_candidate, replicates)
         request = None
@@ -235,10 +209,11 @@ class Study:
                 f"{shown(key)}"
             )
         with self._session.alone:
-            state, given = self._session.write(order.hand_out, request)
-            if given is None and request is not None:
-                given = list(state.keys[request.key].trials)
-            trials = [self._session.trial(trial_id) for trial_id in given or ()]
+            self._session.write(self._session.hand_out, order, request=request)
+            ids: Iterable[int] = order.trials or ()
+            if order.trials is None and request is not None:  # asked before with this key
+                ids = self._session.state.keys[request.key].trials
+            trials = [self._session.trial(trial_id) for trial_id in ids]
         return trials[0] if n is None else trials
 
     def tell(
@@ -264,9 +239,8 @@ class Study:
         state
             "complete" or "fail".
         n, sd
-            With `n`, the value is the mean of so many, whose sample standard deviation is `sd`.
-            Without it, `sd` is the standard deviation that this value itself is known to have: it
-            counts as (noise / sd)^2 measurements, rounded down.
+            The value is the mean of n, whose sample standard deviation is `sd`, which may be left
+            out where the noise is known.
         key
             Any text that is new, for the log; the same trial and value never count twice anyway.
 
@@ -289,14 +263,13 @@ class Study:
             If the value is far from what was measured before, as a typing error is. It counts.
         """
         trial_id = as_trial_id(trial)
-        request = None if key is None else request_of(key, "tell", trial_id, value, state, n, sd)
-        told = measurements.as_tell(trial_id, value, state, n, sd)
-
-        def decide(replay: Replay) -> tuple[Sequence[Fact], list[str]]:
+        told = measurements.as_tell(value, state, n, sd)
+        with self._session.alone:
             self._session.refuse_stranger(trial)
-            return measurements.tell(replay, trial_id, told, n, sd)
-
-        self._record(decide, request)
+            doubts = measurements.doubts(self._session, trial_id, told)
+            self._record(measurements.tell, trial_id, told, n, sd, key=key)
+        for words in doubts:
+            warnings.warn(words, ImplausibleValueWarning, stacklevel=2)
 
     def add_observations(self, observations: Any, *, key: str | None = None) -> None:
         """Take in measurements of any origin, in their order; all of them or none.
@@ -327,9 +300,7 @@ class Study:
         >>> study.samples
         2
         """
-        observed = measurements.as_observed(self._now(), observations, key)
-        if observed.arms:
-            self._record(lambda _: ([observed], []), request_of(key, "observe", *observed))
+        self._record(measurements.observe, measurements.as_pairs(observations), key=key)
 
     def add_counts(
         self, arm: Label, n: int, sum: float, sumsq: float | None = None, *, key: str | None = None
@@ -365,8 +336,7 @@ class Study:
         >>> study.status, study.result.answer
         ('decided', ('b',))
         """
-        observed = measurements.as_counted(self._now(), arm, n, sum, sumsq, key)
-        self._record(lambda _: ([observed], []), request_of(key, "observe", *observed))
+        self._record(measurements.count, arm, n, sum, sumsq, key=key)
 
     def optimize(
         self,
@@ -377,7 +347,6 @@ class Study:
         timeout: float | None = None,
         catch: tuple[type[Exception], ...] = (),
         callbacks: Sequence[Callable[[Study, Trial], object]] = (),
-        show_progress_bar: bool = False,
         worker: str | None = None,
         lease: float | None = None,
     ) -> None:
@@ -402,8 +371,6 @@ class Study:
             Exceptions of `measure` after which the loop goes on.
         callbacks
             Functions of the study and the trial that was just told.
-        show_progress_bar
-            Whether to show on stderr how far the evidence has come.
         worker, lease
             As in `ask`; with several jobs, their numbers are put behind the worker's name.
 
@@ -411,8 +378,6 @@ class Study:
         ------
         ProblemError
             If an argument is not allowed, or `measure` gives what is no number.
-        MissingPackageError
-            If a progress bar is wanted and tqdm is not installed.
         StorageError
             As in `ask` and `tell`.
         Exception
@@ -420,9 +385,7 @@ class Study:
         """
         from mislid.study.optimize import Loop
 
-        Loop(self, measure, n_trials, timeout, catch, callbacks, worker, lease).run(
-            n_jobs, show_progress_bar=show_progress_bar
-        )
+        Loop(self, measure, n_trials, timeout, catch, callbacks, worker, lease).run(n_jobs)
 
     def correct(
         self,
@@ -466,10 +429,13 @@ class Study:
         >>> study = create_study(candidates=["a", "b"], m=1, noise=0.1)
         >>> study.add_observations([("a", 0.2), ("b", 0.4), ("a", 0.21), ("b", 0.41)] * 3)
         >>> study.correct(row=1, value=0.37, reason="read from the wrong column")
-        >>> study.observation_rows()[1].value
+        >>> study.observations().value[1].item()
         0.37
         """
-        self._correct(trial, row, measurements.as_value(value), reason, key)
+        which = None if trial is None else as_trial_id(trial)
+        self._session.refuse_stranger(trial)
+        right = measurements.as_value(value)
+        self._record(measurements.correct, which, row, right, reason, key=key)
 
     def void(
         self,
@@ -494,23 +460,9 @@ class Study:
         UnknownTrialError, ProblemError, StorageError
             As in `correct`; but a trial that told several values can be voided: all of them go.
         """
-        self._correct(trial, row, None, reason, key)
-
-    def _correct(
-        self,
-        trial: Trial | int | None,
-        row: int | None,
-        value: float | None,
-        reason: str | None,
-        key: str | None,
-    ) -> None:
         which = None if trial is None else as_trial_id(trial)
-
-        def decide(replay: Replay) -> tuple[Sequence[Fact], list[str]]:
-            self._session.refuse_stranger(trial)
-            return corrections.correction(replay.state, which, row, value, reason), []
-
-        self._record(decide, request_of(key, "mend", which, row, value, reason))
+        self._session.refuse_stranger(trial)
+        self._record(measurements.void, which, row, reason, key=key)
 
     def redeclare(
         self,
@@ -522,82 +474,26 @@ class Study:
     ) -> None:
         """Declare another misspecification, or another noise; no measurement is lost.
 
-        A decision is made anew, from all measurements. docs/checks.md says what is proven then.
+        The study decides again, from all measurements. docs/checks.md says what is proven then.
 
         Parameters
         ----------
         misspecification, noise
-            As in `create_study`; what is left out stays.
+            As in `create_study`; None keeps the present one.
         reason, key
             As in `correct`.
 
         Raises
         ------
         ProblemError
-            If both are left out or one is not allowed; if the study was begun with another kind of
-            noise than a number; or if the noise would become smaller than one by which values that
-            were told with `n` or `sd` count.
+            If both are left out or one is not allowed, or if the study was begun with another kind
+            of noise than a number.
         StorageError
             As in `ask`.
         """
         if misspecification is None and noise is None:
             raise ProblemError("redeclare needs misspecification or noise; got neither")
-        given = (misspecification, noise, reason)
-        self._record(
-            lambda replay: (corrections.declaration(replay.state, *given), []),
-            request_of(key, "redeclare", *given),
-        )
-
-    def accept(
-        self,
-        misspecification: float | None = None,
-        *,
-        reason: str | None = None,
-        key: str | None = None,
-    ) -> None:
-        """Take the present answer, which is proved for every misspecification up to some value.
-
-        What is proved and what is refuted holds for all misspecifications at once, so one may look
-        first, as often as one likes: `sensitivity()` says both.
-
-        Parameters
-        ----------
-        misspecification
-            Up to which the answer is wanted; the largest for which it is proved unless given.
-        reason, key
-            As in `correct`.
-
-        Raises
-        ------
-        ProblemError
-            If the study has decided, or has no estimate yet; if the answer is not proved for this
-            misspecification, or the data refute it or the noise; or if features prove nothing
-            here: without any, with noise that is "unknown", or by a rule that is not `guaranteed`.
-        CertificateError
-            If the proof could not be worked out as a certificate has it.
-        StorageError
-            As in `ask`.
-
-        Examples
-        --------
-        Nobody knows how far the effects are from linear in the dose. Eight measurements of each
-        prove the answer if it is less than 0.05, and the chemists say 0.03.
-
-        >>> from mislid import create_study
-        >>> doses = {"1 mg": [1.0], "2 mg": [2.0], "4 mg": [4.0], "8 mg": [8.0]}
-        >>> study = create_study(candidates=doses, m=1, noise=0.3)
-        >>> effects = {"1 mg": 0.1, "2 mg": 0.2, "4 mg": 0.35, "8 mg": 0.9}
-        >>> study.add_observations([*effects.items()] * 8)
-        >>> study.status, study.sensitivity().statement
-        ('running', 'proved for every misspecification up to 0.0496')
-        >>> study.accept(0.03, reason="chemists")
-        >>> study.status, study.result.answer, study.result.proven
-        ('decided', ('8 mg',), True)
-        """
-        self._record(
-            lambda replay: (corrections.acceptance(replay, misspecification, reason), []),
-            request_of(key, "accept", misspecification, reason),
-        )
+        self._record(roster.redeclare, misspecification, noise, reason, key=key)
 
     def add_candidates(
         self,
@@ -611,7 +507,7 @@ class Study:
         reason: str | None = None,
         key: str | None = None,
     ) -> None:
-        """Ask about more candidates; no measurement is lost, and a decision is made anew.
+        """Ask about more candidates; all measurements are kept, and the study decides again.
 
         They need the features that the others have, and names that were never used.
         docs/changing.md says what is proven then.
@@ -648,11 +544,7 @@ class Study:
         ('running', 'c')
         """
         more = as_candidates(candidates, names, columns, fewest=1)
-        given = (noise, cost, informed, reason)
-        self._record(
-            lambda replay: (roster.addition(replay.state, more, *given), []),
-            request_of(key, "add", more.plain(), *given),
-        )
+        self._record(roster.add, more, noise, cost, informed, reason, key=key)
 
     def retire(
         self,
@@ -697,28 +589,22 @@ class Study:
         >>> study.status, study.result.answer
         ('decided', ('b',))
         """
-        given = (arm, leave, informed, reason)
-        self._record(
-            lambda replay: (roster.retirement(replay.state, *given), []),
-            request_of(key, "retire", *given),
-        )
+        self._record(roster.retire, arm, leave, informed, reason, key=key)
 
-    def _record(
-        self,
-        decide: Callable[[Replay], tuple[Sequence[Fact], list[str]]],
-        request: Request | None = None,
-    ) -> None:
-        """Add facts to the log, and warn of doubts and of what the data refute since."""
+    def _record(self, make: Callable[..., Sequence[Fact]], *given: Any, key: str | None) -> None:
+        """Add the facts that `make` makes of the state and what is given; warn of refutations."""
+        request = None
+        if key is not None or make is not measurements.tell:  # a tell counts once anyway
+            request = request_of(key, make.__name__, *given)
         with self._session.alone:
             before = self._now().sequence
-            state, doubts = self._session.write(lambda replay, _: decide(replay), request)
+            self._session.write(make, *given, request=request)
+            state = self._session.state
             found = [
                 in_words(one, state)
                 for one in state.contradictions.values()
                 if state.contradicted_at[one.what] > before
             ]
-        for words in doubts or ():
-            warnings.warn(words, ImplausibleValueWarning, stacklevel=3)
         for words in found:
             warnings.warn(words, ContradictedWarning, stacklevel=3)
 
@@ -738,8 +624,7 @@ class Study:
     def result(self) -> StudyResult | None:
         """The answer, or None before there is one."""
         with self._session.alone:
-            self._now()
-            return result_of(self.study_name, self._session.replay, self._session.contradictions())
+            return result_of(self._session)
 
     def sensitivity(self) -> Sensitivity:
         """Up to which misspecification the answer is proved, and which ones the data refute.
@@ -778,20 +663,13 @@ class Study:
         >>> study.estimates()[["label", "count", "mean", "in_answer"]].values.tolist()
         [['a', 1, 0.2, False], ['b', 2, 0.8, True]]
         """
-        rows = self.estimate_rows()
-        return as_frame(rows, what="estimates", instead="estimate_rows gives the same rows")
-
-    def estimate_rows(self) -> list[EstimateRow]:
-        """`estimates` without pandas.
-
-        Returns
-        -------
-        list of EstimateRow
-            One for each candidate, in their order.
-        """
         from mislid.forecast.evidence import estimate_rows
 
-        return estimate_rows(self.overview())
+        return as_frame(
+            estimate_rows(self.overview()),
+            what="estimates",
+            instead="overview() has counts, means and intervals",
+        )
 
     def result_now(self) -> ResultNow:
         """The best answer so far with its anytime p-value: what to report when the budget ends.
@@ -963,50 +841,36 @@ class Study:
 
     @property
     def pending(self) -> list[Trial]:
-        """The trials that nobody has told yet, in the order in which they were asked."""
+        """Open trials, in the order in which they were handed out."""
         with self._session.alone:
             state = self._now()
             return [self._session.trial(trial_id) for trial_id in state.waiting]
 
     def observations(self) -> DataFrame:
-        """All measurements, in order.
+        """The measurements that count, in order.
 
         Returns
         -------
         pandas.DataFrame
-            With the columns event, time, trial, arm, value and row.
+            With the columns event and time (place in the log, and seconds since 1970), trial (its
+            id, missing for measurements that no trial asked for), arm, value and row, which
+            counts all measurements of the log, void ones included, for `correct` and `void`.
 
         Raises
         ------
         MissingPackageError
             If pandas is not installed.
         """
-        fields = list(ObservationRow._fields)
-        table = as_frame(
-            self.observation_rows(),
-            fields,
-            what="observations",
-            instead="observation_rows gives the same rows",
-        )
-        return table.astype({"trial": "Int64"})
-
-    def observation_rows(self) -> list[ObservationRow]:
-        """`observations` without pandas.
-
-        Returns
-        -------
-        list of ObservationRow
-            One for each measurement, in order.
-        """
-        with self._session.alone:
-            state = self._now()
-            labels = state.candidates.labels
-            return [
-                ObservationRow(
-                    one.sequence, one.time, one.trial, labels[one.arm], one.value, one.row
-                )
-                for one in state.observations
-            ]
+        state = self._now()
+        labels = state.candidates.labels
+        rows = [
+            (one.sequence, one.time, one.trial, labels[one.arm], one.value, one.row)
+            for one in state.observations
+        ]
+        columns = ["event", "time", "trial", "arm", "value", "row"]
+        return as_frame(
+            rows, columns, what="observations", instead="overview() has arms and values"
+        ).astype({"trial": "Int64"})
 
     def progress(self, *, simulations: int | None = None) -> StudyProgress:
         """How many more measurements, and what they are needed for; see docs/planning.md.
@@ -1040,14 +904,14 @@ class Study:
         misspecification: float | None = None,
         simulations: int | None = None,
     ) -> WhatIf:
-        """How many more for another question, with the same data; what is left out stays.
+        """How many more measurements another question would take, with the same data.
 
         To act on it, and keep an error rate, see docs/planning.md.
 
         Parameters
         ----------
         m, delta, tolerance, misspecification
-            The other question.
+            The other question; None keeps the study's own value.
         simulations
             As in `progress`.
 
@@ -1090,8 +954,7 @@ class Study:
         from mislid.forecast.overview import Overview
 
         with self._session.alone:
-            refuted, replay = self._session.contradictions().values(), self._session.replay
-            return Overview(replay, self.study_name, self._session.chain.head, refuted)
+            return Overview(self._session)
 
     def events(self) -> list[Event]:
         """The whole log.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.rows import rows_of
 from helpers.study_calls import Call, printed, question, refused
 
 
@@ -76,7 +77,7 @@ def test_a_sheet_filled_in_in_part(sheet: Path, created: Call, opened) -> None:
         "measurements  2",
         "status        running",
     ]
-    assert [row[2:5] for row in opened().observation_rows()] == [(0, "A12", 0.31), (1, "B07", 0.5)]
+    assert [row[2:5] for row in rows_of(opened())] == [(0, "A12", 0.31), (1, "B07", 0.5)]
     filled(sheet, {0: "0.31", 1: "0.5", 2: "9e-1"})
     said = json.loads(created("tell", "s", "--csv", "plate.csv", "--format", "json").out)
     assert {name: said[name] for name in ("told", "unchanged", "empty")} == {
@@ -99,7 +100,7 @@ def test_conflicts_keep_the_first_value_and_the_rest_is_told(
         "Error: conflicts: line 3: trial 1 has been told the value 0.5, which stays; "
         "got the value 0.6; correct() mends a mistake.\n"
     )
-    assert [row.value for row in opened().observation_rows()] == [0.5, 0.31, 0.9]
+    assert [row.value for row in rows_of(opened())] == [0.5, 0.31, 0.9]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`mislid study correct`, `void`, `redeclare` and `accept`."""
+"""`mislid study correct`, `void` and `redeclare`."""
 
 import json
 from pathlib import Path

@@ -47,5 +47,5 @@ def test_out_and_back(begun: Call, folder: Path, opened) -> None:
     told = printed(begun("tell", "s", "--csv", "plate.xlsx"))
     assert told[:3] == ["told          1  (trials 0)", "failed        1  (trials 1)",
                         "empty         1  (trials 2)"]  # fmt: skip
-    (row,) = opened().observation_rows()
+    (row,) = opened().observations().itertuples(index=False)
     assert (row.arm, row.value) == (arms[0], 0.25)

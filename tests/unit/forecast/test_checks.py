@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.rows import rows_of
 from mislid.study import Study
 from mislid.study.events import Asked, Chain, entry_of
 from mislid.study.storage import MemoryStorage
@@ -83,7 +84,7 @@ def test_what_two_arms_settled_earlier_holds_for_every_misspecification() -> Non
     again = mislid.create_study(
         candidates=LINE, intercept=False, m=1, misspecification=0.05, noise=0.5
     )
-    again.add_observations([(row.arm, row.value) for row in later.observation_rows()])
+    again.add_observations([(row.arm, row.value) for row in rows_of(later)])
     assert again.sensitivity().largest != math.inf
 
 

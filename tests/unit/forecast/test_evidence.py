@@ -10,7 +10,7 @@ import pytest
 
 import mislid
 from mislid.errors import MislidError
-from mislid.forecast.evidence import pair_evidence
+from mislid.forecast.evidence import estimate_rows, pair_evidence
 from mislid.stopping.evidence import by_two_arms
 from mislid.stopping.intervals import mean_intervals
 from mislid.study import Study
@@ -19,7 +19,7 @@ FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [-1.0, 0.5]}
 VALUES = {"a": 0.0, "b": 1.0, "c": 1.0, "d": 0.0}
 LOOKS = (
     *("status", "result_now", "ranking", "sensitivity", "progress", "warnings", "overview"),
-    *("estimate_rows", "observation_rows", "features_check", "budget_check"),
+    *("estimates", "features_check", "budget_check"),
 )
 
 
@@ -36,7 +36,7 @@ def stages(**question: Any) -> Iterator[Study]:
 def test_sides_are_those_of_the_intervals(direction: str) -> None:
     question = {"candidates": list("abcd"), "m": 1, "noise": 0.3, "direction": direction}
     for study in stages(**question):
-        rows = {row.label: row for row in study.estimate_rows()}
+        rows = {row.label: row for row in estimate_rows(study.overview())}
         for at in (-1.5, 0.4, 7.0):
             found = study.threshold(at)
             assert set(found.above) == {arm for arm, row in rows.items() if row.lower > at}
@@ -84,7 +84,7 @@ def rising(rounds: int, **changes: Any) -> Study:
 
 def test_a_row_for_every_candidate() -> None:
     study = rising(40, m=2)
-    rows = {row.label: row for row in study.estimate_rows()}
+    rows = {row.label: row for row in estimate_rows(study.overview())}
     assert list(rows) == list(LINE)
     observed = study.observations().groupby("arm").value
     means = observed.mean().to_numpy()

@@ -5,6 +5,7 @@ import pytest
 
 import mislid
 from helpers.engines import assert_same, numbers_of
+from helpers.rows import rows_of
 from mislid.errors import ContradictedWarning
 from mislid.study import Study
 
@@ -53,9 +54,7 @@ class TestProgress:
             event.fact for event in alone.events()
         ]
         assert watched.events()[: len(log)] == log
-        assert_same(
-            *(numbers_of(one._session.replay.engine._rules.sampler) for one in (watched, alone))
-        )
+        assert_same(*(numbers_of(one._session.engine._rules.sampler) for one in (watched, alone)))
 
     def test_after_the_decision(self) -> None:
         study = measured(new_study(), 10**6)
@@ -98,7 +97,7 @@ class TestProgress:
 
 class TestWhatIf:
     def test_decided_now_is_what_a_new_study_with_this_history_decides(self, study: Study) -> None:
-        history = [row[3:5] for row in study.observation_rows()]
+        history = [row[3:5] for row in rows_of(study)]
         decided = []
         for question in ({"tolerance": 2.0}, {"delta": 0.3}, {"m": 4}, {"m": 3, "tolerance": 0.6}):
             said = study.what_if(**question, simulations=1)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from optuna.trial import TrialState, create_trial
 
 import mislid
 from mislid.errors import ProblemError
+from mislid.forecast.evidence import estimate_rows
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 X, KIND = FloatDistribution(0.0, 1.0), CategoricalDistribution(["a", "b", "c"])
@@ -55,7 +56,7 @@ def test_values_of_the_search_are_no_evidence():
             asked[-1].append(trial.arm)
             study.tell(trial, value)
     assert asked[0] == asked[1]
-    assert studies[0].estimate_rows() == studies[1].estimate_rows()
+    assert estimate_rows(studies[0].overview()) == estimate_rows(studies[1].overview())
 
 
 def test_infeasible_trials_are_no_candidates():

@@ -1,6 +1,7 @@
 """Notebooks show studies and results in short, and names as text."""
 
 import mislid
+from mislid.forecast.evidence import estimate_rows
 
 NAME = '<script>alert("x")</script>'
 
@@ -15,7 +16,12 @@ def study(values: float = 0.0) -> mislid.Study:
 def test_names_are_text() -> None:
     decided = study(1.0)
     assert decided.status == "decided"
-    for record in (decided, decided.result, decided.result_now(), decided.estimate_rows()[0]):
+    for record in (
+        decided,
+        decided.result,
+        decided.result_now(),
+        estimate_rows(decided.overview())[0],
+    ):
         shown = record._repr_html_()
         assert "<script" not in shown
         assert "&lt;script&gt;" in shown

@@ -12,6 +12,7 @@ import pytest
 import mislid
 from helpers.serving import MEANS, Site, new_study, running, tell_some
 from mislid.errors import ContradictedWarning
+from mislid.forecast.evidence import estimate_rows
 from mislid.study import Study
 from mislid.study.storage import Storage, as_storage
 
@@ -30,7 +31,7 @@ def test_answers_are_what_the_objects_say(site: Site, study: Study) -> None:
     words = state.pop("words")
     assert state == plain(overview.to_dict(forecast=False))
     assert "Which of 4 candidates has the largest mean?" in words
-    rows = [row.to_dict() for row in study.estimate_rows()]
+    rows = [row.to_dict() for row in estimate_rows(study.overview())]
     assert site.json(f"{STUDY}/estimates")["estimates"] == plain(rows)
     sensitivity = site.json(f"{STUDY}/sensitivity")["sensitivity"]
     assert sensitivity.pop("statement")

@@ -106,7 +106,7 @@ def test_nonsense_is_refused_in_one_sentence(writing: Site, study: Study, call: 
             "candidates": ["a", "b"], "m": 1, "delta": 0.1, "misspecification": None, "noise": 1.0,
             "tolerance": 0.0, "direction": "maximize", "seed": 0, "algorithm": "mislid",
             "stopping": "guaranteed", "columns": None, "intercept": None,
-            "decide_at": None, "budget": None, "cost": None, "study_name": None,
+            "budget": None, "cost": None, "study_name": None,
         },
     }  # fmt: skip
     path = "/api/studies" if call == "create" else f"/api/studies/1/{call}"

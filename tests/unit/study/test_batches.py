@@ -11,8 +11,8 @@ from helpers.engines import assert_same, memory_of
 from helpers.report_studies import Turns
 from mislid.study import Study, Trial
 from mislid.study.events import Asked
-from mislid.study.replay import Replay
 from mislid.study.session import Session
+from mislid.study.storage import MemoryStorage
 
 K = 7
 FEATURES = np.random.default_rng(3).normal(size=(K, 3))
@@ -77,9 +77,9 @@ def test_whatever_rule_chooses_batches_fit_and_replays_are_the_same(algorithm: A
     rule = None if isinstance(algorithm, str) else algorithm
     again = Study(Session("s", study._session.key, study._session.storage, rules=(rule, None)))
     assert again._now().sequence == study._now().sequence
-    assert again._session.replay.diverged == 0
+    assert again._session.diverged == 0
     if rule is None:
-        assert_same(*(memory_of(one._session.replay.engine) for one in (study, again)))
+        assert_same(*(memory_of(one._session.engine) for one in (study, again)))
     chosen = [trial.arm for trial in again.ask(4, replicates=2)]
     assert chosen == [trial.arm for trial in study.pending[-4:]]
 
@@ -95,7 +95,7 @@ def test_a_rule_that_would_propose_others_is_noticed() -> None:
     other = tuple((arm + 1) % K for arm in fact.proposed or ())
     forged = Asked(fact.trials, fact.arms, fact.again, fact.worker, fact.expires, other)
     for asked, diverged in ((fact, 0), (forged, 3)):
-        replay = Replay()
+        replay = Session("s", 0, MemoryStorage())
         replay.take_in([*events[:-1], type(events[-1])(events[-1].sequence, 9e9, asked)])
         assert replay.diverged == diverged
 
@@ -123,4 +123,4 @@ class TestOpenTrials:
         assert fits(batch, {"replicates": 2, "max_candidates": 3})
         again = Study(Session("s", created._session.key, created._session.storage, clock))
         assert [trial.arm for trial in again.ask(2)] == [t.arm for t in study.pending[-2:]]
-        assert again._session.replay.diverged == study._session.replay.diverged == 0
+        assert again._session.diverged == study._session.diverged == 0

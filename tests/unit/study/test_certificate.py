@@ -9,6 +9,7 @@ import pytest
 
 import mislid
 from helpers.certificates import CASES, Case
+from helpers.rows import rows_of
 from helpers.tampering import sealed
 from mislid.certificate.certificate import Certificate, Log
 from mislid.errors import CertificateError, ContradictedWarning
@@ -50,7 +51,7 @@ def test_it_says_what_the_result_says(name: str) -> None:
 def test_the_data_of_every_time_are_those_of_the_log(name: str) -> None:
     study = CASES[name].decided()
     found = study.result.certificate.to_dict()
-    rows = [row[3:5] for row in study.observation_rows()]
+    rows = [row[3:5] for row in rows_of(study)]
     samples = [one["samples"] for one in found["times"]]
     assert samples == sorted({one["samples"] for one in found["evidence"]} - {study.samples})
     for moment in (*found["times"], found["data"]):
@@ -142,12 +143,12 @@ def test_nothing_is_looked_at_between_values_that_were_told_together(told: dict[
     rows = [*first, *((arm, 1.0 - value) for arm, value in first)]
     study.add_observations(rows)
     assert study.status == "running"
-    state = study._session.replay.state
+    state = study._session.state
     with pytest.raises(CertificateError, match="do not prove 'a' better than 'b'"):
         Log(state.settings, state.candidates, state.observations).settle((0,))
     apart = mislid.create_study(candidates=["a", "b"], m=1, **told)
     for part in (rows[:200], rows[200:]):
         apart.add_observations(part)
-    state = apart._session.replay.state
+    state = apart._session.state
     settled = Log(state.settings, state.candidates, state.observations).settle((0,))
     assert [one.samples for one in settled] == [200]

@@ -1,6 +1,5 @@
 """A log that was changed is named, and nothing is decided from it."""
 
-import hashlib
 import random
 import re
 import sqlite3
@@ -31,15 +30,6 @@ def measured(storage: object = None, *, trials: int = 12) -> Study:
     for trial in study.ask(trials):
         study.tell(trial, VALUES[trial.arm] + 0.01 * trial.id)
     return study
-
-
-def test_a_seal_is_of_the_entry_and_of_the_one_before() -> None:
-    entries = entries_of(measured(trials=3))
-    before = ""
-    for one in entries:
-        line = f"{before}\n{one.sequence} {one.time!r} {one.kind} {one.body}"
-        before = hashlib.sha256(line.encode()).hexdigest()
-        assert one.seal == before
 
 
 def test_every_changed_digit_is_found() -> None:
@@ -180,7 +170,7 @@ class TestDatabase:
             ("DELETE FROM mislid_events WHERE sequence = 5", "event 5 of the study is missing"),
             ("DELETE FROM mislid_events WHERE sequence > 10", "event 11 of the study is missing"),
             ("UPDATE mislid_events SET sequence = 33 WHERE sequence = 3", "1 events are outside"),
-            ("UPDATE mislid_events SET seal = ''", "event 1 .* it has no seal"),
+            ("UPDATE mislid_events SET seal = ''", "event 1 .* its seal is missing"),
             (
                 """INSERT INTO mislid_events SELECT key, sequence + 1, time, kind, body, seal
                 FROM mislid_events ORDER BY sequence DESC LIMIT 1""",
@@ -205,7 +195,7 @@ class TestDatabase:
             other.commit()
         assert mislid.check_study(study_name="s", storage=file)
         found = mislid.check_study(study_name="s", storage=file, head=head)
-        assert "was cut off or written anew" in found.problems[0]
+        assert "was cut off or rewritten" in found.problems[0]
 
     def test_a_writer_notices_what_was_changed_under_it(self, file: Path) -> None:
         study = mislid.load_study(study_name="s", storage=file)

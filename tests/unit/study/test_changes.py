@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.rows import rows_of
 from mislid.errors import ProblemError
 from mislid.study.candidates import Candidates
 from mislid.study.roster import Roster
@@ -85,7 +86,7 @@ def test_every_process_comes_to_the_same(features: bool) -> None:
     study.retire("a")
     some(6)
     again = mislid.load_study(storage=lab)
-    assert again.observation_rows() == study.observation_rows()
+    assert rows_of(again) == rows_of(study)
     assert again.settings == study.settings
     assert again.estimates().equals(study.estimates())
     assert again.overview().warnings == ()  # not diverged

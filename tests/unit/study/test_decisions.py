@@ -8,12 +8,11 @@ from numpy.random import SeedSequence
 
 import mislid
 from helpers.engines import assert_same, memory_of, proposal
+from helpers.forgery import entries_of, with_log
 from mislid import Instance, Model
 from mislid.engine import Verdict, View
 from mislid.errors import ProblemError
 from mislid.study import Study
-from mislid.study.events import Observed
-from mislid.study.replay import Replay
 from mislid.study.session import Session
 from mislid.study.storage import MemoryStorage
 
@@ -67,7 +66,7 @@ def test_the_simulators_rewards_lead_to_the_simulators_choices(
         options = {"algorithm": algorithm, "stopping": stopping, "seed": seed}
         found = mislid.identify(instance, 2, **options)
         study = fed_by_the_simulator(study_of(instance, **options), seed, instance)
-        state = study._session.replay.engine
+        state = study._session.engine
         np.testing.assert_array_equal(found.counts, state.counts)
         np.testing.assert_array_equal(found.means, state.means)
         result = study.result
@@ -78,8 +77,8 @@ def test_the_simulators_rewards_lead_to_the_simulators_choices(
         assert result.proven == (stopping == "guaranteed")
 
 
-def replayed(study: Study) -> Replay:
-    replay = Replay()
+def replayed(study: Study) -> Session:
+    replay = Session("s", 0, MemoryStorage())
     replay.take_in(study.events())
     return replay
 
@@ -102,8 +101,8 @@ def test_a_replay_is_the_same_to_the_last_bit(algorithm: str) -> None:
             study.add_observations([(k, MEANS[k]) for k in range(5)])
     again = Study(Session(study.study_name, study._session.key, study._session.storage))
     assert again.status == study.status
-    assert again._session.replay.diverged == 0
-    assert_same(*(memory_of(one._session.replay.engine) for one in (study, again)))
+    assert again._session.diverged == 0
+    assert_same(*(memory_of(one._session.engine) for one in (study, again)))
     assert [trial.arm for trial in again.ask(5)] == [
         trial.arm
         for trial in Study(Session("x", study._session.key, study._session.storage)).pending[-5:]
@@ -138,7 +137,7 @@ def test_a_batch_that_failed_leaves_no_trace(stopping: str) -> None:
         one.add_observations(rows)
     for trial in study.ask(6):
         study.tell(trial, state="fail")
-    engine, untouched = study._session.replay.engine, replayed(other).engine
+    engine, untouched = study._session.engine, replayed(other).engine
     for trial in range(20):
         assert proposal(engine, trial) == proposal(untouched, trial)
         gains = (one.copy()._rules.sampler.gains for one in (engine, untouched))
@@ -146,13 +145,13 @@ def test_a_batch_that_failed_leaves_no_trace(stopping: str) -> None:
 
 
 def test_a_verdict_that_nobody_recorded_is_recorded_by_the_next_writer() -> None:
-    events = fed_by_the_simulator(study_of(), 0).events()
-    assert type(events[-1].fact).__name__ == "Decided"
-    lost = Replay()
-    lost.take_in(events[:-1])
-    assert lost.state.decision is None
-    recorded = lost.record([Observed((0,), (float(MEANS[0]),))], now=0.0)
-    assert recorded[-1].fact == events[-1].fact
+    study = fed_by_the_simulator(study_of(), 0)
+    *before, decided = entries_of(study)
+    assert decided.kind == "decided"
+    lost = with_log(before)
+    assert lost.status == "running"
+    lost.add_observations([(lost.candidates.labels[0], MEANS[0])])
+    assert lost.events()[-1].fact == study.events()[-1].fact
 
 
 class Turns:

@@ -64,7 +64,7 @@ def test_all_arms_prove_as_the_checker_derives_it() -> None:
         [(arm, x + 0.2 * rng.normal()) for _ in range(400) for arm, x in PLACES.items()]
     )
     certificate = study.result.certificate.to_dict()
-    log = Log(study.settings, study.candidates, study._session.replay.state.observations)
+    log = Log(study.settings, study.candidates, study._session.state.observations)
     counts, sums, scatter = log.after(certificate["data"]["samples"])
     moment = Moment(Claim(study.settings, study.candidates), counts, sums, scatter)
     index, by_all = study.candidates.positions, 0

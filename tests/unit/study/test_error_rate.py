@@ -38,7 +38,6 @@ def test_error_rate_with_delays_and_batches(
     noise: float, fails: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if fails:  # the twin does not look whether its noise is refuted either
-        monkeypatch.setattr("mislid.study.replay.refuted", lambda *_: ())
         monkeypatch.setattr("mislid.study.session.refuted", lambda *_: ())
     errors = sum(is_wrong(seed, noise) for seed in range(RUNS))
     worse = binomtest(errors, RUNS, DELTA, alternative="greater").pvalue < REJECTED

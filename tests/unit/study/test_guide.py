@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import mislid
-from mislid.study.replay import Replay
+from mislid.study.session import Session
 from mislid.study.storage import MemoryStorage
 
 K, NOISE = 100, 0.5
@@ -34,16 +34,16 @@ def test_choices_are_a_function_of_the_log_however_it_is_read() -> None:
     for batch in (1, 3, 2, 5, 1, 1, 4) * 8:
         for trial in study.ask(batch):
             study.tell(trial, float(means[trial.arm] + NOISE * rng.standard_normal()))
-    guide = study._session.replay._exploration
+    guide = study._session._exploration
     assert guide is not None
     assert guide._doublings > 0
     events = study.events()
     for size in (1, 7, len(events)):
-        replay = Replay()
+        replay = Session("s", 0, MemoryStorage())
         for begin in range(0, len(events), size):
             replay.take_in(events[begin : begin + size])
             replay.catch_up()
         assert replay.diverged == 0
         assert replay._exploration is not None
         assert replay._exploration.misspecification == guide.misspecification
-        assert replay.propose(3, 0) == study._session.replay.propose(3, 0)
+        assert replay.propose(3, 0) == study._session.propose(3, 0)

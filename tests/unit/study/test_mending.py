@@ -1,4 +1,4 @@
-"""Corrections, declarations made anew, acceptances; on every storage."""
+"""Corrections and other declarations, on every storage."""
 
 import math
 from collections.abc import Callable
@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.rows import rows_of
 from mislid.errors import (
     ConflictingTellError,
     ContradictedWarning,
     ImplausibleValueWarning,
-    ProblemError,
 )
+from mislid.forecast.evidence import estimate_rows
 from mislid.study import Study
 from mislid.study.events import (
-    Accepted,
     Chain,
     Contradicted,
     Decided,
+    Redeclared,
     Voided,
     entry_of,
 )
@@ -42,10 +43,10 @@ def new_study(storage: Storage | None = None, **changes: object) -> Study:
 def same(one: Study, other: Study) -> bool:
     """Whether two handles know the same, to the last bit."""
     seen = [
-        (study.status, study.result, study.estimate_rows(), study.observation_rows())
+        (study.status, study.result, estimate_rows(study.overview()), rows_of(study))
         for study in (one, other)
     ]
-    asked = [study._session.replay.engine.copy().propose() for study in (one, other)]
+    asked = [study._session.engine.copy().propose() for study in (one, other)]
     return seen[0] == seen[1] and asked[0] == asked[1]
 
 
@@ -88,8 +89,8 @@ class TestAnyStorage:
             (study.result.answer, right.result.answer),
             (study.result.samples, right.result.samples),
             (study.result.statistic, right.result.statistic),
-            (study.estimate_rows(), right.estimate_rows()),
-            (study._session.replay.engine.settled(), right._session.replay.engine.settled()),
+            (estimate_rows(study.overview()), estimate_rows(right.overview())),
+            (study._session.engine.settled(), right._session.engine.settled()),
             (study.ask().arm, right.ask().arm),
         ):
             assert one == other
@@ -100,8 +101,8 @@ class TestAnyStorage:
         tell_all(study, TRUE, 2)
         study.void(1, reason="plate dropped")
         assert study.samples == 5
-        assert 1 not in [row.trial for row in study.observation_rows()]
-        assert [row.row for row in study.observation_rows()] == [0, 2, 3, 4, 5]
+        assert 1 not in [row.trial for row in rows_of(study)]
+        assert [row.row for row in rows_of(study)] == [0, 2, 3, 4, 5]
         before = len(study.events())
         study.void(1)
         study.correct(0, TRUE["a"])
@@ -129,42 +130,37 @@ class TestAnyStorage:
         assert (study.status, study.result.answer) == ("decided", ("x3",))
         assert same(study, mislid.load_study(storage=opener()))
 
-    def test_accepting_what_is_proved(self, opener: Callable[[], Storage]) -> None:
+    def test_a_misspecification_that_was_seen_to_be_enough(
+        self, opener: Callable[[], Storage]
+    ) -> None:
         study = new_study(opener(), candidates=LINE)
         assert study.settings.declared == "unknown"
-        with pytest.raises(ProblemError, match="needs an estimate"):
-            study.accept()
         study.add_observations([("x0", 0.0), ("x3", 0.75), ("x7", 1.75)] * 4)
         found = study.sensitivity()
         assert 0.0 < found.largest < math.inf
-        with pytest.raises(ProblemError, match="only up to"):
-            study.accept(2.0 * found.largest)
+        study.redeclare(misspecification=2.0 * found.largest)
         assert study.status == "running"
         for _ in range(2):  # the second time, it is the same call
-            study.accept(0.5 * found.largest, reason="good enough", key="Monday")
+            study.redeclare(misspecification=found.largest, reason="good enough", key="Monday")
         assert (study.status, study.result.answer) == ("decided", ("x7",))
-        assert study.settings.misspecification == 0.5 * found.largest
-        with pytest.raises(ProblemError, match="this one has"):
-            study.accept()
+        assert study.result.proven
+        assert study.settings.misspecification == found.largest
+        assert mislid.verify(study.result.certificate.to_dict()).proven
         kinds = [type(event.fact) for event in study.events()[-2:]]
-        assert kinds == [Accepted, Decided]
+        assert kinds == [Redeclared, Decided]
         assert same(study, mislid.load_study(storage=opener()))
 
 
-def test_what_is_refuted_cannot_be_accepted() -> None:
-    study = new_study(candidates=LINE)
-    means = {name: row[1] for name, row in LINE.items()} | {"x3": 9.0}
-    rng = np.random.default_rng(0)
-    for _ in range(4):
-        study.add_observations([(name, means[name] + 0.1 * rng.normal()) for name in LINE])
-    assert study.status == "decided"  # by two arms
+def test_what_is_refuted_proves_nothing_when_declared() -> None:
     study = new_study(candidates=LINE, delta=1e-9)
+    means = {name: row[1] for name, row in LINE.items()}
     study.add_observations([(name, means[name]) for name in ("x0", "x1", "x2", "x6", "x7")] * 9)
     study.add_observations([("x3", 9.0)])
     smallest = study.sensitivity().smallest
     assert study.status == "running"
-    with pytest.raises(ProblemError, match="refute"):
-        study.accept(0.5 * smallest)
+    with pytest.warns(ContradictedWarning, match="contradict the declared misspecification"):
+        study.redeclare(misspecification=0.5 * smallest)
+    assert study.status == "contradicted"
 
 
 def test_a_log_that_hides_a_contradiction_is_found_out() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.rows import rows_of
 from mislid.errors import ProblemError
 from mislid.study import Study
 from mislid.study.storage import Storage
@@ -40,7 +41,7 @@ def test_to_the_end_and_again(model: str, opener: Callable[[], Storage]) -> None
     again = mislid.load_study(storage=opener())
     assert again.settings == study.settings
     assert (again.status, again.result.answer) == ("decided", ("c",))
-    assert again._session.replay.diverged == 0
+    assert again._session.diverged == 0
     assert again.ask().arm == mislid.load_study(storage=opener()).pending[-1].arm
     assert new_study(model, opener(), load_if_exists=True).settings.noise_model == model
 
@@ -57,9 +58,9 @@ def test_forecasts_and_corrections(model: str) -> None:
     study.void(3, reason="dropped")
     assert study.samples == before - 1
     right = new_study(model, delta=1e-4)
-    for row in study.observation_rows():
+    for row in rows_of(study):
         right.add_observations([(row.arm, row.value)])
-    engines = [one._session.replay.engine for one in (study, right)]
+    engines = [one._session.engine for one in (study, right)]
     np.testing.assert_array_equal(engines[0].scatter, engines[1].scatter)
 
 
@@ -78,11 +79,11 @@ class TestCounts:
             by_counts.add_counts(arm, 9, told.sum(), float(told @ told))
             by_value.add_observations([(arm, value) for value in told])
         for one in (by_mean, by_counts):
-            engine, other = one._session.replay.engine, by_value._session.replay.engine
+            engine, other = one._session.engine, by_value._session.engine
             np.testing.assert_array_equal(engine.counts, other.counts)
             np.testing.assert_allclose(engine.sums, other.sums)
             np.testing.assert_allclose(
-                one._session.replay.tallies.squares, by_value._session.replay.tallies.squares
+                one._session.tallies.squares, by_value._session.tallies.squares
             )
         assert by_mean.samples == 27
         by_mean.tell(0, values["a"].mean(), n=9, sd=float(np.std(values["a"], ddof=1)))  # again

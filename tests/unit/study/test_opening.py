@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.rows import rows_of
 from mislid.engine import Engine, EventBatch
 from mislid.study import Study
 from mislid.study.storage import MemoryStorage, Storage
@@ -53,9 +54,9 @@ def test_rules_that_were_interrupted_begin_anew(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(KeyboardInterrupt):
             again.ask()
     assert again.ask().arm == study.pending[-1].arm
-    state, other = (one._session.replay.engine for one in (again, study))
+    state, other = (one._session.engine for one in (again, study))
     np.testing.assert_array_equal(state.counts, other.counts)
-    assert again._session.replay.diverged == 0
+    assert again._session.diverged == 0
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 4, 11, 12, 100])
@@ -68,5 +69,5 @@ def test_a_long_log_is_read_in_parts(
     assert len(study.events()) >= 12
     monkeypatch.setattr("mislid.study.session._AT_ONCE", at_once)
     again = mislid.load_study(storage=opener())
-    assert again.observation_rows() == study.observation_rows()
+    assert rows_of(again) == rows_of(study)
     assert again.ask().arm == study.pending[-1].arm

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.rows import rows_of
 from mislid.errors import ProblemError
 from mislid.study import Study, Trial, copy_study, load_study
 from mislid.study.storage import MemoryStorage
@@ -82,7 +83,7 @@ def test_a_trial_that_nobody_tells_does_not_keep_a_phase_from_ending(
     for _ in range(samples):
         trial = study.ask()
         study.tell(trial, means["ABCDEF".index(trial.arm)] + 0.3 * float(rng.normal()))
-    counts = Counter(row.arm for row in study.observation_rows())
+    counts = Counter(row.arm for row in rows_of(study))
     assert min(counts["A"], counts["B"]) > 2 * max(counts[arm] for arm in "CDEF")
     study.tell(lost, 1.0)  # counts, late as it is
     target = MemoryStorage()

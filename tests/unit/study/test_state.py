@@ -3,7 +3,6 @@
 import pytest
 
 from helpers.questions import QUESTION
-from mislid.errors import CorruptStorageError
 from mislid.study.candidates import as_candidates
 from mislid.study.events import (
     Asked,
@@ -59,12 +58,3 @@ def test_a_replay() -> None:
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event.fact).__name__)
 def test_events_are_read_as_they_were_written(event: Event) -> None:
     assert event_of(entry_of(event)) == event
-
-
-def test_a_gap_is_found() -> None:
-    with pytest.raises(CorruptStorageError, match=r"event 4 .*in the place of event 3"):
-        replayed([*EVENTS[:2], *EVENTS[3:]])
-    with pytest.raises(CorruptStorageError, match=r"event 1 .* comes before the settings"):
-        replayed([Event(1, 0.0, Observed((0,), (1.0,)))])
-    with pytest.raises(CorruptStorageError, match="log is empty"):
-        _ = StudyState().settings

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import mislid
+from helpers.rows import rows_of
 from mislid.errors import (
     ConflictingTellError,
     ContradictedWarning,
@@ -62,7 +63,7 @@ class TestAnyStorage:
         second = mislid.load_study(study_name="s", storage=opener())
         assert [trial.id for trial in second.pending] == [1]
         second.tell(1, 0.75)
-        assert [row[2:5] for row in first.observation_rows()] == [(0, "a", 0.25), (1, "b", 0.75)]
+        assert [row[2:5] for row in rows_of(first)] == [(0, "a", 0.25), (1, "b", 0.75)]
         arms = [first.ask().arm, second.ask().arm, first.ask().arm]
         replica = new_study()
         for number, value in enumerate((0.25, 0.75)):
@@ -122,6 +123,14 @@ class TestTelling:
         study.tell(trial.id, np.float64(0.5))
         assert study.events() == events
 
+    @pytest.mark.parametrize("trial", [-1, 0, 7])
+    def test_a_trial_that_was_not_asked(self, trial: int) -> None:
+        storage = MemoryStorage()
+        new_study(storage)
+        opened = mislid.load_study(study_name="s", storage=storage)  # has read nothing yet
+        with pytest.raises(UnknownTrialError, match=f"none so far; got {trial}"):
+            opened.tell(trial, 0.5)
+
     @pytest.mark.parametrize("second", [0.6, None])
     def test_something_else_is_refused(self, study: Study, second: float | None) -> None:
         trial = study.ask()
@@ -161,7 +170,7 @@ class TestAsking:
         assert [trial.id for trial in study.pending] == [2, 3, 4, 5]
         study.tell(lost[0], 0.5)
         study.tell(found[0], 0.6)
-        assert [row[2:5] for row in study.observation_rows()] == [(0, "a", 0.5), (3, "a", 0.6)]
+        assert [row[2:5] for row in rows_of(study)] == [(0, "a", 0.5), (3, "a", 0.6)]
         assert study.ask(worker="lab-1").id == 6  # its own were given away
 
     def test_one_ask_by_a_clock_that_is_ahead_freezes_no_lease(
@@ -188,7 +197,7 @@ class TestAsking:
             study.ask(worker=f"w{jump}", lease=100)
         again = Study(Session("s", study._session.key, study._session.storage, clock))
         assert [trial.id for trial in again.pending] == [trial.id for trial in study.pending]
-        assert again._session.replay.state.elapsed == study._session.replay.state.elapsed
+        assert again._session.state.elapsed == study._session.state.elapsed
 
 
 class TestStrangers:
@@ -246,7 +255,7 @@ class TestFailingStorage:
         storage.problems = [FullStorageError("full")]
         with pytest.raises(FullStorageError):
             study.tell(trial, 0.5)
-        assert len(study.observation_rows()) == 4
+        assert len(rows_of(study)) == 4
         study.tell(trial, 0.7)
         replica = new_study()
         for waiting in replica.ask(4):
@@ -279,5 +288,5 @@ class TestOptimize:
         with pytest.raises(OSError, match="no plate"):
             study.optimize(measure, n_jobs=n_jobs)
         assert study.pending == []
-        assert len(study.observation_rows()) >= 2
+        assert len(rows_of(study)) >= 2
         study.optimize(measure, n_trials=3, catch=(OSError,))

@@ -91,7 +91,3 @@ def test_a_study_begins_once(study: Study) -> None:
         _ = with_log(renumbered([first, *others, first]), sealed=True).status
     with pytest.raises(CorruptStorageError, match=r"event 1 .* comes before the settings"):
         _ = with_log(renumbered(others), sealed=True).status
-
-
-def test_what_did_happen_passes(study: Study) -> None:
-    assert with_log(entries_of(study), sealed=True).samples == study.samples

@@ -83,7 +83,7 @@ class Database:
             return file
         self.address = self.address.set(database=str(file))
         if files.is_read_only(file):
-            # SQLite would make a second file beside it, were it not told that nobody writes.
+            # SQLite makes a second file beside it, unless it is told that there are no writers.
             files.refuse_unread(file, self.place)
             self.address = self._by_itself(file)
         elif files.is_for_reading(file):
@@ -130,7 +130,7 @@ class Database:
             if connection.get_execution_options().get("writing", False):
                 self._begin_writing(connection)
             else:
-                self._watch.refuse_replaced()  # what was deleted can be read, but nobody writes it
+                self._watch.refuse_replaced()  # a deleted file can be read and is never written
                 connection.exec_driver_sql("BEGIN")
 
         return engine
@@ -138,8 +138,8 @@ class Database:
     def _begin_writing(self, connection: Connection) -> None:
         """Wait for the other writers of a file, who do not queue up.
 
-        SQLite itself asks less and less often, so that who has waited long hardly ever gets a turn.
-        Here who has waited longer asks more often.
+        SQLite asks less and less often, so a process that has waited long hardly ever gets a turn.
+        Here a process asks more often the longer it has waited.
         """
         file: Any = connection.connection.driver_connection
         self._watch.refuse_replaced()
@@ -199,7 +199,7 @@ class Database:
                 self._refuse_torn()
 
     def _look_again(self) -> None:
-        """Of a file that one may only read: somebody may have begun to write to it."""
+        """Open a file again that this user may only read, if it was written to."""
         if self.file is None or not files.is_for_reading(self.file):
             return
         with self._renewing:
@@ -210,7 +210,7 @@ class Database:
                 self.engine = self._new_engine()
 
     def _refuse_torn(self) -> None:
-        """Refuse what was read from such a file while somebody wrote to it."""
+        """Refuse what was read from such a file while it was written to."""
         stamp = self._stamp
         if self.file is not None and stamp is not None and files.stamp_of(self.file) != stamp:
             raise LockedStorageError(
@@ -219,7 +219,7 @@ class Database:
             )
 
     def _commit(self, transaction: RootTransaction) -> None:
-        """Keep what was written. Where the answer is lost, nobody knows whether it was kept."""
+        """Keep what was written; refuse to say so where the answer is lost."""
         try:
             transaction.commit()
         except exc.DBAPIError as problem:
@@ -255,7 +255,7 @@ class Database:
 
 
 def pause_after(waited: float) -> float:
-    """Seconds until one asks again for a file that somebody else writes to.
+    """Seconds until the next attempt to write to a file that another process writes to.
 
     >>> [round(pause_after(waited), 4) for waited in (0.0, 0.1, 1.0, 10.0)]
     [0.01, 0.0033, 0.001, 0.001]
@@ -345,8 +345,8 @@ def _said(original: BaseException | None) -> str:
 
 
 # What is said of a commit that was not made: by SQLite, and by PostgreSQL where a constraint, the
-# transaction's state or another one was against it. After others nobody knows: a server whose disk
-# fails ends, and finds the commit when it comes up again, or not.
+# transaction's state or another one was against it. After others it is not
+# known: a server whose disk fails ends, and may find the commit when it starts again.
 _NOT_MADE = ("SQLITE_BUSY", "SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CONSTRAINT", "SQLITE_LOCKED")
 _UNDONE = ("23", "25", "40", "55")
 

@@ -49,7 +49,7 @@ class WatchedFile:
 
 
 def is_read_only(file: Path) -> bool:
-    """Whether it is on a file system where nothing can be written, whoever one is."""
+    """Whether it is on a file system that no user can write to."""
     try:
         return bool(os.statvfs(file).f_flag & os.ST_RDONLY)
     except (OSError, AttributeError):  # not there, or not a Unix
@@ -60,7 +60,7 @@ Stamp = tuple[int, int] | None
 
 
 def stamp_of(file: Path) -> Stamp:
-    """What changes when a file is written to that nobody was writing to: None while one does.
+    """What a write to a closed file changes; None while a process has it open for writing.
 
     A file that one may only read, by its permissions, is read by itself while it has no other that
     is written ahead: SQLite would make one, and keep out those who may write.

@@ -84,7 +84,7 @@ class Storage(ABC):
 
     @abstractmethod
     def read(self, key: int, after: int = 0, most: int | None = None) -> list[Entry]:
-        """As `Log.read`; waits for nobody.
+        """As `Log.read`; does not wait for writers.
 
         Parameters
         ----------
@@ -239,6 +239,6 @@ def study_deleted_error() -> UnknownStudyError:
     Examples
     --------
     >>> str(study_deleted_error())
-    'the study has been deleted meanwhile: create it anew to go on'
+    'the study has been deleted meanwhile: create it again to go on'
     """
-    return UnknownStudyError("the study has been deleted meanwhile: create it anew to go on")
+    return UnknownStudyError("the study has been deleted meanwhile: create it again to go on")

@@ -51,7 +51,7 @@ class MemoryStorage(Storage):
     ...     [entry.kind for entry in log.read(after=1)]
     ['observed']
 
-    A key is never given again, so that nobody who has an old study open writes to a new one:
+    A key is never given again: a process with an old study open does not write to a new one.
 
     >>> lab.delete(key)
     >>> lab.create("assay", []), lab.names()

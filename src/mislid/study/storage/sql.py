@@ -125,7 +125,7 @@ class SQLStorage(Storage):
             count = connection.execute(beyond).scalar_one()
             found = [self._database.damage(connection)]
         if count:
-            found.append(f"{count} events are outside of the log: nobody wrote them as its next")
+            found.append(f"{count} events are outside of the log, which has no place for them")
         return [words for words in found if words]
 
     def close(self) -> None:
@@ -220,7 +220,7 @@ def _set_version(connection: Connection) -> None:
 
 
 def _keep_others_out(database: Database, connection: Connection) -> None:
-    """Let nobody else make or change the tables in the meantime; SQLite has one writer anyway."""
+    """Keep other processes from making the tables meanwhile; SQLite has one writer anyway."""
     if not database.is_sqlite:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CHANGING_TABLES)))
 
