@@ -13,6 +13,7 @@ from mislid.cli.options import (
     POSITIVE,
     WHOLE,
     all_of,
+    app,
     as_noise,
     file_argument,
     format_option,
@@ -22,7 +23,6 @@ from mislid.cli.options import (
     runs_options,
 )
 from mislid.cli.output import as_table, figure_if_possible, print_facts, print_rows
-from mislid.stopping.rules import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
 
 instance_options = all_of(
     file_argument,
@@ -32,9 +32,9 @@ instance_options = all_of(
 )
 
 
-@click.command("run")
+@app.command("run")
 @instance_options
-@rule_options(*PUBLISHED_RULES)
+@rule_options
 @option(
     "--assume-noise",
     as_noise,
@@ -49,12 +49,14 @@ instance_options = all_of(
 def run_command(
     file: str, m: int, form: str, jobs: int, output: str | None, quiet: bool, **options: Any
 ) -> None:
-    """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
-    print how many measurements that took and how often the answer was wrong. FILE may declare the
-    misspecification and the noise.
+    """Identify the m best arms of an instance, many times.
+
+    Measurements are simulated. Prints how many of them it took and how often the answer was wrong.
+    FILE is .npz or .csv and may declare the misspecification and the noise.
     """
     from mislid.model import load_instance
     from mislid.simulation.replicate import replicate_rows, replicate_settings, summarise
+    from mislid.stopping.rules import NO_GUARANTEE, as_stopping_rule
 
     truth = {name: options.pop(name) for name in ("misspecification", "noise")}
     instance = load_instance(file, **truth)
@@ -78,8 +80,8 @@ def run_command(
     summary = asdict(summarise(rows))
     facts = {name: summary[name] for name in ("runs", "mean_samples", "std_samples", "error_rate")}
     facts |= {key: [getattr(row, key) for row in rows] for key in ("samples", "correct", "status")}
-    rule = STOPPING_RULES.get(options["stopping"])
-    caveat = "" if rule is not None and rule.guaranteed else f", {NO_GUARANTEE}"
+    is_proved = as_stopping_rule(options["stopping"]).guaranteed
+    caveat = "" if is_proved else f", {NO_GUARANTEE}"
     lines = {
         "arms, dimension": f"{instance.K}, {instance.d}",
         "misspecification": instance.model.misspecification,
@@ -92,13 +94,15 @@ def run_command(
     print_facts(form, facts | {"settings": settings}, lines.items())
 
 
-@click.command("bound")
+@app.command("bound")
 @instance_options
 def bound_command(
     file: str, m: int, delta: float, tolerance: float, form: str, **truth: float | None
 ) -> None:
-    """Print the characteristic time of FILE (.npz or .csv), the optimal allocation of measurements,
-    and the number of measurements that any method with error rate delta needs on average.
+    """Print the samples that any method needs.
+
+    Also the optimal allocation. The samples are a lower bound on the mean of any method with error
+    rate delta. FILE is .npz or .csv.
     """
     from mislid.geometry.time import characteristic_time
     from mislid.model import load_instance

@@ -101,11 +101,6 @@ def archive_member(content: bytes, name: str) -> bytes:
     raise FileFormatError(f"the archive must hold one file {name}; it does not")
 
 
-def unchanged(content: bytes, name: str) -> bytes:
-    """The file as it is published."""
-    return content
-
-
 def sha256(content: bytes) -> str:
     """The checksum of a file's bytes, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
@@ -123,7 +118,7 @@ class DataFile(NamedTuple):
     checksum: str
     url: str
     downloaded: str = ""
-    make: Callable[[bytes, str], bytes] = unchanged
+    make: Callable[[bytes, str], bytes] = lambda content, name: content
     digest: Callable[[bytes], str] = sha256
 
     @property
@@ -424,8 +419,8 @@ class Epilepsy(NamedTuple):
     rewards: DataFrame
 
 
-def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = True) -> Epilepsy:
-    """The drug-repurposing data: drugs of known effect (27), or all 509.
+def epilepsy(data: str | os.PathLike[str] | None = None) -> Epilepsy:
+    """The drug-repurposing data: the 27 of 509 drugs whose effect is known.
 
     The paper speaks of 175 drugs of known effect; the published scores have 27:
     docs/reproduce.md.
@@ -434,8 +429,6 @@ def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = T
     ----------
     data
         Directory with `epilepsy/*.csv`; by default that of MISLID_DATA, else the cache.
-    known_only
-        Leave out drugs whose effect is unknown, as the paper does.
 
     Returns
     -------
@@ -469,7 +462,7 @@ def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = T
     effects = pd.read_csv(scores, index_col="drug_name")["score"]
     genes = pd.read_csv(signatures, index_col=0).T
     genes.index = effects.index  # the same drugs in the same order, by their PubChem ids
-    known = effects != 0 if known_only else slice(None)
+    known = effects != 0
     patients = pd.DataFrame(np.loadtxt(rewards), columns=list(_REWARDED))
     return Epilepsy(genes[known], effects[known], patients)
 
@@ -565,24 +558,16 @@ def listening(
     return LastFm(rewards, (left * values * signs)[:, :rank], (right.T * signs)[:, :rank])
 
 
-def lastfm(
-    data: str | os.PathLike[str] | None = None,
-    *,
-    min_listeners: int = 120,
-    min_artists: int = 10,
-    rank: int = 80,
-) -> LastFm:
+def lastfm(data: str | os.PathLike[str] | None = None) -> LastFm:
     """The paper's Last.fm data (HetRec 2011), prepared by `listening`.
 
-    The published file gives 1,020 users and 103 artists, or 949 users with `min_artists=11`; the
-    paper prints 1,322 and 103 (see docs/reproduce.md).
+    The published file gives 1,020 users and 103 artists; the paper prints 1,322 and 103 (see
+    docs/reproduce.md).
 
     Parameters
     ----------
     data
         Directory with lastfm/user_artists.dat; by default that of MISLID_DATA, else the cache.
-    min_listeners, min_artists, rank
-        Those of `listening`.
 
     Returns
     -------
@@ -600,7 +585,7 @@ def lastfm(
 
     Examples
     --------
-    >>> lastfm(data="my-data", rank=40)
+    >>> lastfm(data="my-data")
     Traceback (most recent call last):
     ...
     mislid.errors.MissingDataError: no lastfm/user_artists.dat in 'my-data'; get it with
@@ -611,5 +596,4 @@ def lastfm(
     require_pandas("lastfm", "read the file")
     import pandas as pd
 
-    counts = pd.read_csv(place, sep="\t")
-    return listening(counts, min_listeners=min_listeners, min_artists=min_artists, rank=rank)
+    return listening(pd.read_csv(place, sep="\t"))

@@ -111,17 +111,15 @@ def draw_demo(demo: Demo) -> Figure:
     from mislid.plotting import plot_counts, plot_proved
     from mislid.plotting.theme import drawing, new_figure
 
-    found, runs = demo.found["mislid"], {}
-    for name, run in demo.found.items():
-        runs[f"{name}, wrong answer" if run.correct is False else name] = run
     with drawing():
         figure = new_figure(4.6, 11.5)
         left, right = figure.subplots(1, 2, width_ratios=[1.0, 1.15])
-        plot_counts(left, demo.instance, M, found.counts)
+        plot_counts(left, demo.instance, M, demo.found["mislid"].counts)
         left.set_title(f"Where mislid measured: most at the border of the best {M}")
         left.set_xlabel("compound, most potent first")
-        plot_proved(right, runs)
-        right.set_title("What each method has proved")
+        plot_proved(right, demo.found)
+        others = demo.instance.K - M
+        right.set_title(f"How the proof grows: each of the best {M} against the other {others}")
         figure.suptitle(
             f"The {M} most potent of {demo.instance.K} compounds, at error rate {DELTA:g}"
         )

@@ -192,7 +192,7 @@ def plot_proved(axes: Axes, runs: Mapping[str, Identification]) -> None:
     axes.axhline(pairs, color=GREY, lw=0.9, ls="--")
     for at, (name, found) in enumerate(runs.items()):
         end, times = found.samples, sorted(found.settled.values())
-        label = f"{name}: {end:,}"
+        label = f"{name}: {end:,}{', wrong answer' if found.correct is False else ''}"
         if not times:
             axes.plot([end], [0.0], "X", color=CONTRAST, ms=8, clip_on=False, label=label)
             continue
