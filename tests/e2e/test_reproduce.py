@@ -44,7 +44,7 @@ def data(tmp_path):
 
 
 def reproduce(*arguments):
-    return main(["reproduce", *map(str, arguments), "--quiet"])
+    return main(["reproduce", *map(str, arguments)])
 
 
 @pytest.mark.slow

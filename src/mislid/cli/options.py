@@ -87,7 +87,7 @@ def study_group() -> None:
     """
 
 
-class Names(click.ParamType):
+class Names(click.ParamType[str]):
     """Names of rules. A function gives them when they are needed, so that they cost no import."""
 
     name = "name"
@@ -155,8 +155,7 @@ storage_option = option(
 )
 reason_option = option("--reason", str, "Why, for the log and the certificate.")
 seed_option = option("--seed", click.IntRange(0), "Seed of all random numbers.", 0)
-quiet_option = flag("--quiet", "Print nothing but results and errors.")
-runs_options = all_of(seed_option, option("--jobs", WHOLE, "Number of processes.", 1), quiet_option)
+runs_options = all_of(seed_option, option("--jobs", WHOLE, "Number of processes.", 1))
 misspecification_option = option(
     "--misspecification",
     click.FloatRange(0),

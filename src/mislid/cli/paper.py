@@ -14,7 +14,6 @@ from mislid.cli.options import (
     WHOLE,
     app,
     option,
-    quiet_option,
     runs_options,
     seed_option,
 )
@@ -24,7 +23,7 @@ from mislid.errors import MissingDataError
 if TYPE_CHECKING:
     from mislid.model import Instance
     from mislid.paper.experiments import Case, Method
-    from mislid.simulation.identify import Identification, Progress
+    from mislid.simulation.identify import Identification
 
 EXPERIMENT_NAMES = ("A", "B", "C", "D", "E")
 DATA_NAMES = ("instances", "lastfm", "epilepsy")
@@ -48,7 +47,7 @@ def demo_command(output: str, seed: int) -> None:
     path = new_place(output, "--output", ".png")
     from mislid.paper.demo import DELTA, METHODS, M, draw_demo, run_demo
 
-    demo = run_demo(_show_progress, seed)
+    demo = run_demo(seed)
     instance = demo.instance
     click.echo(
         f"Which {M} of {instance.K} compounds are most potent, at error rate {DELTA:g}? "
@@ -82,10 +81,6 @@ def demo_command(output: str, seed: int) -> None:
         click.echo(f"\nPicture: {path}")
 
 
-def _show_progress(name: str, progress: Progress) -> None:
-    _repaint(f"{name:<8}  {progress.samples:>7,} measurements", is_last=progress.finished)
-
-
 def _repaint(line: str, *, is_last: bool) -> None:
     """Show progress on stderr: on a terminal in one line, elsewhere only the last state."""
     if sys.stderr.isatty():
@@ -108,8 +103,8 @@ def _outcome(instance: Instance, found: Identification) -> str:
 @option("--runs", WHOLE, "Runs of every method; slow ones have a limit. By default the paper's.")
 @runs_options
 @data_option
-@option("--output", FOLDER, "Directory; the same call goes on there.", "mislid-reproduce")
-def reproduce_command(name: str, output: str, quiet: bool, **options: Any) -> int:
+@option("--output", FOLDER, "Directory; the same call continues there.", "mislid-reproduce")
+def reproduce_command(name: str, output: str, **options: Any) -> int:
     """Repeat the paper's experiments beside the published numbers.
 
     OUTPUT/A, and so on, gets runs.csv, report.md, figure.png and figure.svg. Without data,
@@ -120,8 +115,7 @@ def reproduce_command(name: str, output: str, quiet: bool, **options: Any) -> in
     from mislid.paper.reproduce import run_experiment
 
     def tell(case: Case, method: Method, done: int, runs: int) -> None:
-        if not quiet:
-            _repaint(f"{case.name} {method.label}: {done} of {runs} runs", is_last=done == runs)
+        _repaint(f"{case.name} {method.label}: {done} of {runs} runs", is_last=done == runs)
 
     status = 0
     for chosen in EXPERIMENT_NAMES if name == "all" else [name]:
@@ -148,8 +142,7 @@ def data_command() -> None:
     "names", metavar="NAME...", nargs=-1, required=True, type=click.Choice([*DATA_NAMES, "all"])
 )
 @data_option
-@quiet_option
-def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None:
+def fetch_command(names: tuple[str, ...], data: str | None) -> None:
     """Download files, check them, and print where they are.
 
     NAME is instances, lastfm, epilepsy or all. Complete files are not downloaded again.
@@ -157,8 +150,7 @@ def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None
     from mislid.paper.datasets import CATALOGUE, fetch
 
     for name in DATA_NAMES if "all" in names else dict.fromkeys(names):
-        places, found = fetch(name, data, progress=not quiet), CATALOGUE[name]
-        if not quiet:
-            rights = f"  licence: {found.licence}\n  please cite: {found.citation}"
-            click.echo(f"{name}: {found.contents}\n{rights}", err=True)
+        places, found = fetch(name, data, progress=True), CATALOGUE[name]
+        rights = f"  licence: {found.licence}\n  please cite: {found.citation}"
+        click.echo(f"{name}: {found.contents}\n{rights}", err=True)
         click.echo("\n".join(map(str, places)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -22,7 +21,7 @@ from mislid.cli.options import (
     rule_options,
     runs_options,
 )
-from mislid.cli.output import as_table, figure_if_possible, print_facts, print_rows
+from mislid.cli.output import as_table, print_facts, print_rows
 
 instance_options = all_of(
     file_argument,
@@ -45,9 +44,9 @@ instance_options = all_of(
 @option("--runs", WHOLE, "Number of runs.", 100)
 @option("--max-samples", WHOLE, "End a run after so many measurements.")
 @runs_options
-@option("--output", FOLDER, "Directory for all rows and a figure; the same call goes on there.")
+@option("--output", FOLDER, "Directory for all rows; the same call continues there.")
 def run_command(
-    file: str, m: int, form: str, jobs: int, output: str | None, quiet: bool, **options: Any
+    file: str, m: int, form: str, jobs: int, output: str | None, **options: Any
 ) -> None:
     """Identify the m best arms of an instance, many times.
 
@@ -68,12 +67,7 @@ def run_command(
             "stop; give --tolerance or --max-samples.",
             err=True,
         )
-    rows = replicate_rows(instance, m, jobs=jobs, output=output, progress=not quiet, **options)
-    if output is not None:
-        with figure_if_possible():
-            from mislid.plotting import save_runs
-
-            save_runs(Path(output) / "figure.png", {options["algorithm"]: rows}, options["delta"])
+    rows = replicate_rows(instance, m, jobs=jobs, output=output, progress=True, **options)
     if form == "csv":
         print_rows(form, rows[0]._fields, rows)
         return

@@ -24,8 +24,8 @@ from mislid.study.session import Session
 from mislid.study.storage import Storage
 from mislid.study.storage.interface import Line
 
-# Seconds between looks at a log, between signs of life, and before a read that failed is repeated.
-POLL, BEAT, AGAIN = 0.08, 15.0, 1.0
+# Seconds between looks at a log, and between signs of life.
+POLL, BEAT = 0.08, 15.0
 # Events that are read or sent at once, streams that may be open, and studies that are in memory.
 AT_ONCE, MOST_STREAMS, MOST_STUDIES = 2_000, 600, 32
 
@@ -91,6 +91,11 @@ def message(name: str, content: bytes, number: int | None = None) -> bytes:
     return first + b"event: %s\ndata: %s\n\n" % (name.encode(), content)
 
 
+def trouble(problem: Exception) -> bytes:
+    """An error as the last message of a stream."""
+    return message("trouble", bytes(refused(problem).body))
+
+
 def logged(entries: Iterable[Entry]) -> list[bytes]:
     """Events of the log as server-sent events."""
     return [message("logged", packed(event_json(one)), one.sequence) for one in entries]
@@ -99,15 +104,14 @@ def logged(entries: Iterable[Entry]) -> list[bytes]:
 class Channel:
     """A study whose log is followed by a task, with its newest events up to `last`.
 
-    `trouble` is the last error as a message, empty if there is none. `end` is the last message of
-    all streams, None while the log is there.
+    `end` is the last message of all streams, None while the log can be read. Clients then ask for
+    another stream.
     """
 
     task: asyncio.Task[None]
 
     def __init__(self, line: Line) -> None:
         self.key, self.last, self.newest = line.key, line.last, list[bytes]()
-        self.trouble = b""
         self.end: bytes | None = None
         self.listeners = 0
         self.changed = asyncio.Event()
@@ -182,19 +186,15 @@ class Hub:
             after = line.last
             yield message("reset", b"{}", after)
         async with self._following(line) as channel:
-            trouble = b""
             while not self._is_ending:
                 changed = channel.changed
                 while after < channel.last:
                     try:
                         texts, after = await self._after(channel, after)
                     except MislidError as problem:
-                        yield message("trouble", bytes(refused(problem).body))
-                        return  # and the client tries again
+                        yield trouble(problem)
+                        return
                     yield b"".join(texts)
-                if trouble != channel.trouble:
-                    trouble = channel.trouble
-                    yield trouble or message("recovered", b"{}")
                 if channel.end is not None:
                     yield channel.end
                     return
@@ -231,8 +231,8 @@ class Hub:
     async def _follow(self, channel: Channel) -> None:
         """Read the log of a study again and again."""
         while channel.end is None:
-            await asyncio.sleep(AGAIN if channel.trouble else POLL)
-            before, news = channel.trouble, list[bytes]()
+            await asyncio.sleep(POLL)
+            news = list[bytes]()
             try:
                 # With the last known event, since a log without it was replaced by a backup: then
                 # streams end, and clients who come back are told to reset.
@@ -241,12 +241,11 @@ class Hub:
             except UnknownStudyError:
                 channel.end = message("gone", b"{}")
             except Exception as problem:  # noqa: BLE001 - it may pass, and is told
-                channel.trouble = message("trouble", bytes(refused(problem).body))
+                channel.end = trouble(problem)
             else:
-                channel.trouble = b""
                 if news:
                     channel.newest, channel.last = news, entries[-1].sequence
                 if not entries:
                     channel.end = b""
-            if channel.end is not None or news or channel.trouble != before:
+            if channel.end is not None or news:
                 channel.wake()
