@@ -45,8 +45,6 @@ class Statistics(NamedTuple):
         Number of wrong answers.
     seconds
         The mean of their times; None where it was not published.
-    unanswered
-        Runs that gave up, which makes the mean a lower bound.
     """
 
     runs: int
@@ -54,7 +52,6 @@ class Statistics(NamedTuple):
     std: float
     wrong: int
     seconds: float | None
-    unanswered: int = 0
 
 
 def statistics_of(rows: Sequence[Row]) -> Statistics:
@@ -63,7 +60,7 @@ def statistics_of(rows: Sequence[Row]) -> Statistics:
     Examples
     --------
     >>> statistics_of([Row(0, 10, True, "stopped", 0.1), Row(1, 30, False, "stopped", 0.3)])
-    Statistics(runs=2, mean=20.0, std=14.142..., wrong=1, seconds=0.2, unanswered=0)
+    Statistics(runs=2, mean=20.0, std=14.142..., wrong=1, seconds=0.2)
     """
     summary, runs = summarise(rows), len(rows)
     return Statistics(
@@ -72,7 +69,6 @@ def statistics_of(rows: Sequence[Row]) -> Statistics:
         summary.std_samples * math.sqrt(runs / max(runs - 1, 1)),
         sum(row.correct is False for row in rows),
         summary.mean_seconds,
-        sum(row.correct is None for row in rows),
     )
 
 
@@ -83,7 +79,7 @@ def published_statistics() -> dict[tuple[str, str], Statistics]:
     Examples
     --------
     >>> published_statistics()["A_eps5", "LinGapE"]
-    Statistics(runs=500, mean=552.756, std=536.166, wrong=473, seconds=1.46, unanswered=0)
+    Statistics(runs=500, mean=552.756, std=536.166, wrong=473, seconds=1.46)
     """
     text = files(__package__).joinpath("published.csv").read_text(encoding="utf-8")
     return {
