@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Matrix, Vector, as_arm, as_array, as_noise, as_number, fill, frozen
+from mislid._validation import (
+    Matrix,
+    Vector,
+    as_arm,
+    as_array,
+    as_noise,
+    as_number,
+    check_all,
+    fill,
+    frozen,
+)
 from mislid.engine import loop
 from mislid.engine.loop import Source
 from mislid.errors import ProblemError
@@ -191,7 +201,8 @@ class Bernoulli(Environment):
 
     def __init__(self, means: ArrayLike) -> None:
         vector = _as_means(means)
-        _refuse(vector, (vector < 0.0) | (vector > 1.0), "probabilities from 0 to 1")
+        is_rate = (vector >= 0.0) & (vector <= 1.0)
+        check_all(is_rate, vector, "means", "probabilities from 0 to 1")
         super().__init__(vector, np.full(vector.size, 0.5))
 
     def source(self) -> Source:  # noqa: D102 - the base class has it
@@ -233,8 +244,8 @@ class Bounded(Environment):
         low = as_number(low, "low", low=-math.inf, high=math.inf)
         high = as_number(high, "high", low=low, high=math.inf, low_open=True)
         vector = _as_means(means)
-        outside = (vector <= low) | (vector >= high)
-        _refuse(vector, outside, f"above low={low:g} and below high={high:g}")
+        inside = (vector > low) & (vector < high)
+        check_all(inside, vector, "means", f"above low={low:g} and below high={high:g}")
         super().__init__(vector, np.full(vector.size, 0.5 * (high - low)))
         positive = as_number(concentration, "concentration", low=0, high=math.inf, low_open=True)
         fill(self, reward_range=(low, high), concentration=positive)
@@ -393,12 +404,6 @@ def _as_means(means: ArrayLike) -> Vector:
     if vector.size < 2:
         raise ProblemError(f"means must have at least 2 entries, one per arm; got {vector.size}")
     return frozen(vector)
-
-
-def _refuse(means: Vector, wrong: Any, allowed: str) -> None:
-    if wrong.any():
-        k = int(np.argmax(wrong))
-        raise ProblemError(f"means must be {allowed}; got {float(means[k])!r} at index {k}")
 
 
 def _source(draw: Any, *columns: Vector, table: Matrix | None = None) -> Source:
