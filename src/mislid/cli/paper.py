@@ -107,8 +107,8 @@ def _outcome(instance: Instance, found: Identification) -> str:
 def reproduce_command(name: str, output: str, **options: Any) -> int:
     """Repeat the paper's experiments beside the published numbers.
 
-    OUTPUT/A, and so on, gets runs.csv, report.md, figure.png and figure.svg. Without data,
-    instances of A, B and C are drawn by the paper's recipe.
+    OUTPUT/A, and so on, gets report.md and figure.png; the runs are in its directory parts. Without
+    data, instances of A, B and C are drawn by the paper's recipe.
     """
     from mislid.paper.experiments import EXPERIMENTS
     from mislid.paper.report import table_text, write_report

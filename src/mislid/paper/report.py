@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mislid._formatting import as_frame
 from mislid.io import write_whole
 from mislid.paper.experiments import DELTA
 from mislid.paper.reproduce import LEVEL, Outcome, Result, Statistics, compare
 from mislid.plotting.pictures import height_of, plot_runs
 from mislid.plotting.theme import GREY, drawing, new_figure, save
-from mislid.simulation.replicate import Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +21,7 @@ _HEADING = (
 
 
 def write_report(result: Result) -> None:
-    """Write runs.csv, report.md and the figures beside the runs.
+    """Write report.md and the figure beside the runs.
 
     Parameters
     ----------
@@ -33,7 +31,7 @@ def write_report(result: Result) -> None:
     Raises
     ------
     MissingPackageError
-        Without matplotlib, when all but the figures are written.
+        Without matplotlib, when all but the figure is written.
 
     Examples
     --------
@@ -47,24 +45,11 @@ def write_report(result: Result) -> None:
     ...     result = run_experiment(small, folder, runs=2)
     ...     write_report(result)
     ...     sorted(path.name for path in result.folder.iterdir())
-    ['figure.png', 'figure.svg', 'parts', 'report.md', 'runs.csv']
+    ['figure.png', 'parts', 'report.md']
     """
-    heading = ["case", "method", "stopping", *Row._fields]
-    runs = [
-        (outcome.case.name, outcome.method.name, outcome.method.stopping, *row)
-        for outcome in result.outcomes
-        for row in outcome.rows
-    ]
-    texts = {
-        "runs.csv": as_frame(runs, heading).to_csv(index=False, lineterminator="\n"),
-        "report.md": report_text(result),
-    }
-    for name, text in texts.items():
-        write_whole(result.folder / name, text.encode())
+    write_whole(result.folder / "report.md", report_text(result).encode())
     with drawing():
-        figure = draw_result(result)
-    for ending in ("png", "svg"):
-        save(figure, result.folder / f"figure.{ending}")
+        save(draw_result(result), result.folder / "figure.png")
 
 
 def table_text(result: Result) -> str:

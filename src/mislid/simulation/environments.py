@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,11 +28,8 @@ from mislid._validation import (
 from mislid.engine import loop
 from mislid.engine.loop import Source
 from mislid.errors import ProblemError
-from mislid.model import Instance, Model
+from mislid.model import Instance
 from mislid.question import parse_noise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Standard deviations, a range, a noise model, or None for the instance's own noise.
 AssumedNoise = ArrayLike | tuple[float, float] | str | None
@@ -78,36 +75,6 @@ class Environment:
     def K(self) -> int:
         """Number of arms."""
         return int(self.means.size)
-
-    def instance(
-        self, model: Model, names: Iterable[str] | Iterable[int] | None = None
-    ) -> Instance:
-        """The instance of a model that has this environment's means and noise.
-
-        Parameters
-        ----------
-        model
-            Of the same K arms.
-        names
-            Labels of the arms.
-
-        Returns
-        -------
-        Instance
-            What `identify` takes, besides the environment.
-
-        Raises
-        ------
-        ProblemError
-            If the model is none or has another number of arms, or the names do not fit them.
-
-        Examples
-        --------
-        >>> model = Model([[1], [2]], misspecification=0.1)
-        >>> Bernoulli([0.2, 0.5]).instance(model).noise.tolist()
-        [0.5, 0.5]
-        """
-        return Instance(model, self.means, self.noise, names)
 
     def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
         """Rewards of one arm; environments without a source override this.
@@ -323,6 +290,7 @@ def as_environment(
     Answers are judged by the instance's means, so these must agree. Where stopping rules rely on
     the instance's noise, the environment's must not be larger.
 
+    >>> from mislid.model import Model
     >>> instance = Instance(Model([[1], [2]], misspecification=0.1), [0.2, 0.5])
     >>> type(as_environment(None, instance)).__name__
     'Gaussian'
@@ -363,6 +331,7 @@ def as_assumed(
 
     Examples
     --------
+    >>> from mislid.model import Model
     >>> instance = Instance(Model([[1], [2]], misspecification=0.1), [0.2, 0.5])
     >>> source, noise = as_assumed("bernoulli", None, instance)
     >>> type(source).__name__, noise
