@@ -36,7 +36,7 @@ def the_best(m: int) -> str:
 def moment(seconds: float, *, exact: bool = False) -> str:
     """A time since 1970 in ISO 8601: in UTC, to the second or, if `exact`, to the microsecond.
 
-    Times that no calendar has, which a log may hold, are the first or last one that it has.
+    Times outside of the calendar, which a log may hold, become its first or last.
 
     >>> moment(1.7e9), moment(1.7e9 + 0.25, exact=True)
     ('2023-11-14T22:13:20Z', '2023-11-14T22:13:20.250000Z')

@@ -219,7 +219,7 @@ def as_seed(seed: Any) -> np.random.SeedSequence:
 def as_text(value: Any, name: str, what: str = "a text that is not empty") -> str:
     """A text that is not empty and can be encoded.
 
-    Half of a pair of surrogates cannot: commands get one for bytes that are no UTF-8.
+    Lone surrogates, which Python makes of arguments that are not UTF-8, cannot.
 
     >>> as_text("tea", "study_name")
     'tea'
@@ -241,7 +241,7 @@ def is_unicode(text: str) -> bool:
 
 
 def is_one_of(value: Any, names: Iterable[str]) -> bool:
-    """Whether a value is one of these names; arrays and other things are not.
+    """Whether a value is a text and one of these names.
 
     >>> is_one_of("a", ("a", "b")), is_one_of(["a"], ("a", "b"))
     (True, False)
@@ -304,7 +304,7 @@ def as_costs(cost: Any, K: int, *, allow_inf: bool = False) -> Vector:
 
 
 def in_order(values: Any, name: str, labels: Labels) -> Any:
-    """The numbers of a dict or a Series in the order of the labels; others as they are.
+    """The numbers of a dict or a Series in the order of the labels; other values unchanged.
 
     >>> in_order({"b": 2.0, "a": 1.0}, "noise", ("a", "b"))
     [1.0, 2.0]

@@ -168,14 +168,14 @@ def _cautions(overview: Overview) -> Html:
 def write_report(study: Study, path: str | os.PathLike[str]) -> None:
     """Write a page about a study: answer, pictures, forecast, warnings and settings.
 
-    It is of one moment, also while others tell values. The same log gives the same page.
+    The page shows one moment, even while others report values. The same log gives the same page.
 
     Parameters
     ----------
     study
         The study; nothing is added to its log.
     path
-        Where the page goes. A file that is there is replaced, whole or not at all.
+        The file to write. An existing one is replaced, whole or not at all.
 
     Raises
     ------

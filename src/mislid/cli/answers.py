@@ -110,8 +110,9 @@ def _status_lines(
         lines["forecast"] = progress.statement
     if seen.proved is not None:
         largest, least = seen.proved
-        up_to = "none" if largest is None else f"all up to {number(largest)}"
-        lines["proved for"] = f"misspecifications: {up_to}; refuted: any below {number(least)}"
+        up_to = "none" if largest is None else f"misspecifications up to {number(largest)}"
+        lines["proved for"] = up_to
+        lines["refuted"] = f"misspecifications below {number(least)}" if least else None
     if facts["corrections"]:
         lines["corrections"] = f"{facts['corrections']:,}, in the log"
     return [
@@ -143,9 +144,11 @@ def result_command(study: Study, now: bool, form: str) -> int:
     if result is None:
         seen = study.overview()
         best = shown(seen.names(seen.best_now))
+        doubt = "; the data contradict what was declared, and nothing is proven"
         raise MislidError(
             f"study {seen.name!r} has not decided and has no answer yet, after {seen.samples:,} "
-            f"measurements{f'; best now, which is no answer: {best}' if seen.best_now else ''}"
+            f"measurements{doubt if seen.contradictions else ''}"
+            f"{f'; best now, which is no answer: {best}' if seen.best_now else ''}"
         )
     facts = {
         "study": study.study_name,

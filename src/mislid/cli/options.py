@@ -171,7 +171,7 @@ def format_option(default: str = "table") -> Callable[[F], F]:
 
 def question_options(*, changes: bool = False) -> Callable[[F], F]:
     """--m, --misspecification, --delta and --tolerance; none has a default for `changes`."""
-    worst = "How much worse than the m-th best one of the answer may be."
+    worst = "How much worse than the m-th best a candidate of the answer may be."
     delta = click.FloatRange(0, 0.5, min_open=True)
     return all_of(
         option("--m", WHOLE, "How many of the best to find.", required=not changes),

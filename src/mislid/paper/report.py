@@ -90,7 +90,7 @@ def report_text(result: Result) -> str:
         table_text(result).strip(),
         f"![Samples until stopping in experiment {experiment.name}](figure.png)",
         experiment.notes,
-        "\n".join(f"- {note}" for note in _notes(result)),
+        "\n".join(_remarks(result)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -123,19 +123,13 @@ def _cells(statistics: Statistics) -> list[str]:
     ]
 
 
-def _notes(result: Result) -> list[str]:
-    """Remarks on methods, and sentences on rules that err too often."""
-    found = []
-    for outcome in result.outcomes:
-        ours, name = outcome.statistics, f"{outcome.method.label} ({outcome.case.name})"
-        if outcome.method.remark and result.exact:
-            found.append(f"{name}: {outcome.method.remark}")
-        if rate_interval(ours.wrong, ours.runs)[0] > DELTA:
-            found.append(
-                f"{name}: wrong in {ours.wrong} of {ours.runs} runs, beyond chance more "
-                f"often than the error rate {DELTA:g} allows."
-            )
-    return found
+def _remarks(result: Result) -> list[str]:
+    """Known reasons for means that differ from the published ones."""
+    return [
+        f"- {outcome.method.label} ({outcome.case.name}): {outcome.method.remark}"
+        for outcome in result.outcomes
+        if outcome.method.remark and result.exact
+    ]
 
 
 def _markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

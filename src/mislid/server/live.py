@@ -68,7 +68,7 @@ class Seen:
 
     @property
     def events(self) -> int:
-        """After how many events something was computed."""
+        """The number of events that the newest view covers."""
         return max((events for events, _ in self.views.values()), default=0)
 
     def compute(self, kind: str) -> tuple[int, bytes]:
@@ -117,15 +117,15 @@ class Channel:
         self.changed = asyncio.Event()
 
     def wake(self) -> None:
-        """Let all who wait look."""
+        """Wake the streams that wait."""
         self.changed.set()
         self.changed = asyncio.Event()
 
 
 class Hub:
-    """All studies of a storage that somebody looks at: their views and channels.
+    """The studies of a storage that clients look at: their views and channels.
 
-    One quick view, one slow view and one change of a study are worked at at a time.
+    At a time, it computes one quick and one slow view, and makes one change.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -180,7 +180,7 @@ class Hub:
         return kept[1]
 
     async def stream(self, line: Line, after: int) -> AsyncIterator[bytes]:
-        """Server-sent events for somebody who knows the log up to a number."""
+        """Server-sent events for a client that has the log up to a number."""
         yield b"retry: 1000\n\n"
         if after > line.last:  # the log was longer before a backup took its place
             after = line.last
@@ -215,7 +215,7 @@ class Hub:
 
     @asynccontextmanager
     async def _following(self, line: Line) -> AsyncIterator[Channel]:
-        """The channel of a study, which lives as long as somebody listens."""
+        """The channel of a study, which exists as long as a stream listens."""
         channel = self._channels.get(line.key)
         if channel is None:
             channel = self._channels[line.key] = Channel(line)

@@ -188,8 +188,8 @@ class Bounded(Environment):
     low, high
         The ends of the range.
     concentration
-        What the distributions' shapes add up to: 2 is the uniform distribution for a mean in the
-        middle, less pushes rewards to both ends, more pulls them to the mean.
+        Sum of the two shape parameters. For a mean in the middle, 2 is the uniform distribution;
+        less pushes rewards to both ends, more pulls them to the mean.
 
     Raises
     ------

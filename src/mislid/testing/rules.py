@@ -27,7 +27,7 @@ LEVEL = 1e-4
 _SAMPLES, _DELTA = 60, 1e-12
 # Measurements of every arm after which a stopping rule is asked.
 _TIMES = 2 ** np.arange(21)
-# Leads in standard deviations that chance gives with more than these probabilities.
+# Leads, in standard deviations, that occur by chance with more than these probabilities.
 _LEADS = {0.05: 1.6, 1e-6: 4.7}
 
 
@@ -74,7 +74,7 @@ _PAIR = [[1.0], [1.0]]
 _PLANE = [[1.0, 0.3], [0.3, 1.0], [-1.0, -1.0], [-0.5, 0.2]]
 _WALLS = [[1.0, 0.0], [1.0, 0.0], [-0.25, 1.0], [0.25, 1.0], [-1.0, 0.0]]
 
-# An answer that comes at all is wrong: the arms at its border are equal, and others far from them.
+# Every answer is wrong: the arms at its border are equal, and the others far from them.
 # Of the last instance, the line puts the fourth arm above the third: only a tube as wide as
 # declared allows the truth.
 TIED = (

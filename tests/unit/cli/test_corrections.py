@@ -33,7 +33,7 @@ def test_a_refuted_declaration_and_its_mend(created: Call, folder: Path) -> None
     assert "contradicted, no proof" in done.out
     assert done.err.startswith("Warning: ")
     assert created("status", "s", "--no-forecast", "--exit-code").status == 4
-    refused(created("result", "s"), 1, "has not decided")
+    refused(created("result", "s"), 1, "has not decided", "data contradict what was declared")
     assert "nothing is proven" in created("ask", "s").err
     line = json.loads(created("list", "--format", "json").out)[0]
     assert (line["status"], line["guarantee"]) == ("contradicted", "no proof")

@@ -59,17 +59,12 @@ def test_a_mean_that_is_missed_differs_and_why(result):
     assert "-97.8% [" in row
     assert row.endswith("]: **differs**, **other error rate** |")
     assert "- LUCB (A_eps0): Nobody knows why." in report_text(result)
+    assert "Read this." in report_text(result)
 
 
 def test_a_mean_within_the_margin_agrees_whatever_chance_says(tmp_path):
     near = [Row(run, 27_000 + run, True, "stopped", 0.1) for run in range(40)]
     assert row_of(made_up(tmp_path, {FAR: near}), "LUCB").endswith("]: agrees |")
-
-
-def test_rules_that_err_are_noted(result):
-    text = report_text(result)
-    assert "LUCB (A_eps0): wrong in 30 of 40 runs, beyond chance" in text
-    assert "Read this." in text
 
 
 def test_another_instance_gets_no_verdict(tmp_path):
