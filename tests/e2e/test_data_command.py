@@ -40,7 +40,6 @@ def test_paths_on_stdout_bars_licence_and_citation_on_stderr(served, data, capsy
 
 
 def test_problems_are_one_sentence_with_the_way_out(served, data, capsys, monkeypatch):
-    monkeypatch.setattr("mislid.paper.datasets.RETRIES", 0)
     del served.pages["/two"]
     assert main(["data", "fetch", "epilepsy"]) == 1
     said = capsys.readouterr()

@@ -58,9 +58,7 @@ def _seconds(text: str) -> float:
 )
 @option("-n", WHOLE, "Number of trials.", 1)
 @option("--worker", str, "Who asks. Asking again returns the open trials of this worker.")
-@option(
-    "--lease", _seconds, "Then others may get the trials: 90, 30m, 1h or 2d.", metavar="TIME"
-)
+@option("--lease", _seconds, "Then others may get the trials: 90, 30m, 1h or 2d.", metavar="TIME")
 @option("--max-candidates", WHOLE, "Different candidates in the batch.")
 @option("--max-per-candidate", WHOLE, "Trials of one candidate in the batch.")
 @option("--replicates", WHOLE, "Trials of each chosen candidate; -n counts trials.", 1)

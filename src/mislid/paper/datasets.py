@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 VARIABLE = "MISLID_DATA"
 DOWNLOADS = "downloads"
-RETRIES = 3
 # Seconds without a byte.
 PATIENCE = 30.0
 # The columns of the drugs' rewards: the file has no heading, this is the order of the authors'
@@ -389,15 +388,10 @@ def _download(file: DataFile, place: Path, progress: bool) -> bytes:
     except ImportError:
         raise MissingPackageError("downloads need pooch (pip install 'mislid[cli]')") from None
     pooch.get_logger().setLevel("WARNING")
-    store = pooch.Pooch(
-        place.parent,
-        base_url="",
-        registry={place.name: file.downloaded or None},
-        urls={place.name: file.url},
-        retry_if_failed=RETRIES,
-    )
     downloader = pooch.HTTPDownloader(progressbar=progress, timeout=PATIENCE)
-    return Path(store.fetch(place.name, downloader=downloader)).read_bytes()
+    known = file.downloaded or None
+    pooch.retrieve(file.url, known, place.name, place.parent, downloader=downloader)
+    return place.read_bytes()
 
 
 class Epilepsy(NamedTuple):
