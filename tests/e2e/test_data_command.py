@@ -39,7 +39,7 @@ def test_paths_on_stdout_bars_licence_and_citation_on_stderr(served, data, capsy
     assert (data / "epilepsy" / "one").read_bytes() == CONTENT
 
 
-def test_problems_are_one_sentence_with_the_way_out(served, data, capsys, monkeypatch):
+def test_problems_are_one_sentence_with_the_way_out(served, data, capsys):
     del served.pages["/two"]
     assert main(["data", "fetch", "epilepsy"]) == 1
     said = capsys.readouterr()

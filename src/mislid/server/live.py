@@ -1,7 +1,7 @@
 """Live studies: views of them as JSON, one reader of each log, and streams of events.
 
 A view is computed once for all who look. A `Channel` keeps the newest events of a study in memory
-for all who are up to date. Others get theirs from the storage, so a stream can continue from any
+for streams that are up to date. The others read the storage, so a stream can continue from any
 number.
 """
 
