@@ -27,6 +27,9 @@ from mislid.io import Table, as_path, npz_bytes, npz_table, write_whole
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+__all__ = ["CATALOGUE", "data_directory", "epilepsy", "fetch", "lastfm", "listening", "locate"]
+__all__ += ["Collection", "Epilepsy", "LastFm"]
+
 VARIABLE = "MISLID_DATA"
 DOWNLOADS = "downloads"
 # Seconds without a byte.

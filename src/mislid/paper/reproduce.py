@@ -24,6 +24,9 @@ from mislid.paper.datasets import VARIABLE, locate
 from mislid.paper.experiments import DELTA, Case, Experiment, Method
 from mislid.simulation.replicate import Row, replicate_rows, summarise
 
+__all__ = ["Comparison", "Outcome", "Result", "Statistics", "compare", "published_statistics"]
+__all__ += ["run_experiment", "statistics_of"]
+
 # Called with a case, a method, the number of finished runs and of all: before the first, after
 # each, and at the end, where all may have been there already.
 Tell = Callable[[Case, Method, int, int], object]
