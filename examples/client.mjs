@@ -49,9 +49,10 @@ async function follow(id, seen, signal) {
           if (fields.event === "logged") seen(JSON.parse(fields.data));
         }
       }
-    } catch (problem) {
-      if (!signal.aborted) await wait(1);
+    } catch {
+      // The connection was lost, or `signal` ended it.
     }
+    if (!signal.aborted) await wait(1);
   }
 }
 

@@ -1,15 +1,9 @@
 # The public names; `lazy_loader` loads each when it is first used.
 from . import algorithms as algorithms
-from . import engine as engine
 from . import errors as errors
 from . import geometry as geometry
 from . import integrations as integrations
-from . import paper as paper
-from . import plotting as plotting
 from . import simulation as simulation
-from . import stopping as stopping
-from . import testing as testing
-from . import verification as verification
 from .engine import Engine as Engine
 from .engine import Verdict as Verdict
 from .geometry import characteristic_time as characteristic_time

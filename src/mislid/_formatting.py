@@ -36,7 +36,7 @@ def the_best(m: int) -> str:
 def moment(seconds: float, *, exact: bool = False) -> str:
     """A time since 1970 in ISO 8601: in UTC, to the second or, if `exact`, to the microsecond.
 
-    Times that no calendar has, which a log may hold, are the first or last one that it has.
+    Times outside of the calendar, which a log may hold, become its first or last.
 
     >>> moment(1.7e9), moment(1.7e9 + 0.25, exact=True)
     ('2023-11-14T22:13:20Z', '2023-11-14T22:13:20.250000Z')
@@ -106,60 +106,18 @@ def number(value: float) -> str:
     """
     if math.isnan(value):
         return "?"
-    if math.isinf(value):
-        return "∞" if value > 0 else minus("-∞")
     rounded = float(f"{value:.4g}")
-    if abs(rounded) >= 1000.0:
-        return minus(f"{rounded:,.0f}")
-    return minus(f"{rounded:.4g}")
+    text = f"{rounded:,.0f}" if abs(rounded) >= 1000.0 else f"{rounded:.4g}"
+    return text.replace("inf", "∞").replace("-", "\N{MINUS SIGN}")
 
 
-def whole(value: float) -> str:
-    """A number of measurements.
-
-    >>> whole(1234.6), whole(float("inf"))
-    ('1,235', '∞')
-    """
-    return f"{value:,.0f}" if math.isfinite(value) else number(value)
-
-
-def roughly(value: float) -> str:
+def roughly(count: int) -> str:
     """An estimated number of measurements, with two digits.
 
-    >>> roughly(1394980), roughly(87.4), roughly(123.4)
+    >>> roughly(1394980), roughly(87), roughly(123)
     ('1,400,000', '87', '120')
     """
-    return whole(float(f"{value:.2g}") if value >= 100.0 else value)
-
-
-def decimals(values: Sequence[float], digits: int = 3) -> int:
-    """Number of decimals that shows `digits` digits of the smallest positive value.
-
-    >>> decimals([0.0123, 4.5]), decimals([250.0])
-    (4, 0)
-    """
-    positive = [value for value in values if 0.0 < value < math.inf]
-    if not positive:
-        return digits
-    return min(max(digits - 1 - math.floor(math.log10(min(positive))), 0), 12)
-
-
-def fixed(value: float, places: int) -> str:
-    """A number with `places` decimals; a question mark for NaN."""
-    return minus(f"{value:,.{places}f}") if math.isfinite(value) else number(value)
-
-
-def percent(share: float) -> str:
-    """A share in percent: two digits below 1%, and 100% only for 1.
-
-    >>> percent(0.05), percent(0.876), percent(0.00123), percent(0.9996)
-    ('5%', '88%', '0.12%', '99.9%')
-    """
-    if not math.isfinite(share):
-        return number(share)
-    if 0.99 <= share < 1.0:
-        return f"{math.floor(1000.0 * share) / 10.0:.1f}%"
-    return f"{100.0 * share:.2g}%" if abs(share) < 0.01 else f"{100.0 * share:,.0f}%"
+    return f"{float(f'{count:.2g}'):,.0f}"
 
 
 def rate(probability: float) -> str:
@@ -168,12 +126,7 @@ def rate(probability: float) -> str:
     >>> rate(0.05), rate(0.025), rate(1 - 0.001)
     ('5%', '2.5%', '99.9%')
     """
-    return minus(f"{100.0 * probability:.6g}%")
-
-
-def minus(text: str) -> str:
-    """Replace hyphens by minus signs."""
-    return text.replace("-", "\N{MINUS SIGN}")
+    return f"{100.0 * probability:.6g}%"
 
 
 def measurements(n: int) -> str:

@@ -79,7 +79,7 @@ def as_vector(
     return vector
 
 
-def _check_all(allowed: npt.NDArray[np.bool_], vector: Vector, name: str, rule: str) -> None:
+def check_all(allowed: npt.NDArray[np.bool_], vector: Vector, name: str, rule: str) -> None:
     """Name the first entry that is not allowed."""
     wrong = np.flatnonzero(~allowed)
     if wrong.size:
@@ -99,7 +99,7 @@ def as_means(means: Any, size: int) -> Vector:
     """
     vector = as_vector(means, "means", size)
     limits = f"from {-LARGEST_MEAN:g} to {LARGEST_MEAN:g} (use another unit)"
-    _check_all(np.abs(vector) <= LARGEST_MEAN, vector, "means", limits)
+    check_all(np.abs(vector) <= LARGEST_MEAN, vector, "means", limits)
     return vector
 
 
@@ -110,7 +110,7 @@ def as_weights(weights: Any, size: int, name: str = "weights") -> Vector:
     array([1., 0.])
     """
     vector = as_vector(weights, name, size)
-    _check_all(vector >= 0.0, vector, name, "at least 0")
+    check_all(vector >= 0.0, vector, name, "at least 0")
     if not vector.any():
         raise ProblemError(f"{name} must have at least one positive entry; got {size} zeros")
     # Adding zero turns -0.0 into 0.0, so that a division by a weight never gives -inf.
@@ -219,7 +219,7 @@ def as_seed(seed: Any) -> np.random.SeedSequence:
 def as_text(value: Any, name: str, what: str = "a text that is not empty") -> str:
     """A text that is not empty and can be encoded.
 
-    Half of a pair of surrogates cannot: commands get one for bytes that are no UTF-8.
+    Lone surrogates, which Python makes of arguments that are not UTF-8, cannot.
 
     >>> as_text("tea", "study_name")
     'tea'
@@ -241,7 +241,7 @@ def is_unicode(text: str) -> bool:
 
 
 def is_one_of(value: Any, names: Iterable[str]) -> bool:
-    """Whether a value is one of these names; arrays and other things are not.
+    """Whether a value is a text and one of these names.
 
     >>> is_one_of("a", ("a", "b")), is_one_of(["a"], ("a", "b"))
     (True, False)
@@ -277,10 +277,10 @@ def as_noise(noise: Any, K: int, name: str = "noise") -> Vector:
     else:
         what = "one standard deviation per arm (or a single number)"
         vector = as_vector(noise, name, K, what=what)
-    _check_all(vector > 0.0, vector, name, "above 0")
+    check_all(vector > 0.0, vector, name, "above 0")
     limits = f"between {LEAST_NOISE:g} and {1.0 / LEAST_NOISE:g} (use another unit)"
     fits = (vector >= LEAST_NOISE) & (vector <= 1.0 / LEAST_NOISE)
-    _check_all(fits, vector, name, limits)
+    check_all(fits, vector, name, limits)
     return vector
 
 
@@ -293,7 +293,7 @@ def as_costs(cost: Any, K: int, *, allow_inf: bool = False) -> Vector:
     what = "one cost per arm (or a single number)"
     given = [cost] * K if _is_scalar(cost) else cost
     costs = as_vector(given, "cost", K, what=what, allow_inf=allow_inf)
-    _check_all(costs > 0.0, costs, "cost", "above 0")
+    check_all(costs > 0.0, costs, "cost", "above 0")
     finite = costs[np.isfinite(costs)]
     if finite.size and finite.max() / MOST_COST_RATIO > finite.min():  # a product may overflow
         raise ProblemError(
@@ -304,7 +304,7 @@ def as_costs(cost: Any, K: int, *, allow_inf: bool = False) -> Vector:
 
 
 def in_order(values: Any, name: str, labels: Labels) -> Any:
-    """The numbers of a dict or a Series in the order of the labels; others as they are.
+    """The numbers of a dict or a Series in the order of the labels; other values unchanged.
 
     >>> in_order({"b": 2.0, "a": 1.0}, "noise", ("a", "b"))
     [1.0, 2.0]

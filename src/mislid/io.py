@@ -119,8 +119,8 @@ def read_content(place: Path, what: str) -> bytes:
 def write_whole(place: Path, content: bytes) -> None:
     """Replace a file, or write a new one; readers see the old or the new content, never a part.
 
-    A link is replaced, its target stays as it is. A device, such as /dev/null, or a pipe is written
-    to.
+    A link is replaced; its target does not change. A device, such as /dev/null, or a pipe is
+    written to.
     """
     if place.exists() and not place.is_file() and not place.is_dir():
         place.write_bytes(content)
@@ -215,7 +215,7 @@ class Sheet:
         return f"{some} and {more} more" if more > 0 else some
 
     def column(self, heading: str) -> int:
-        """The place of a column; refuses one that is not there."""
+        """The index of a column; raises an error if there is none with this heading."""
         if not self.has(heading):
             raise FileFormatError(
                 f"{self.path!r} must have a column {heading!r}; got the headings {self.listed()}"
@@ -341,7 +341,7 @@ def _separator(lines: Sequence[str]) -> tuple[str, int]:
 def _sheet(path: str, rows: list[Row], row: str, separator: str = ",") -> Sheet:
     """Check that headings are distinct, and that every line has a cell for each.
 
-    Further cells that are empty do not count where there is no heading for them.
+    Empty cells beyond the last heading are ignored.
     """
     rows = [(line, cells) for line, cells in rows if any(cells)]
     if len(rows) < 2:

@@ -325,7 +325,7 @@ class Instance:
 
 
 def as_model(model: Any) -> Model:
-    """Give the model; refuses what is none."""
+    """Check that an argument is a model."""
     if not isinstance(model, Model):
         raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
     return model
@@ -440,7 +440,7 @@ def _index_labels(table: Any, name: str, K: int) -> Labels | None:
 
 
 def refuse_other_labels(model: Model, **given: Any) -> None:
-    """Refuse a Series that calls the arms otherwise than the model, or has them in another order.
+    """Refuse a Series whose labels differ from those of the features, or come in another order.
 
     Examples
     --------

@@ -68,7 +68,7 @@ def parse_noise(noise: Any, K: int, *, name: str = "noise") -> NoiseModel:
     Raises
     ------
     ProblemError
-        If the argument is nothing of these.
+        If the argument is none of these.
 
     Examples
     --------
@@ -120,8 +120,8 @@ class Question:
     mean_bound
         A bound on the absolute values of the means (the paper's M), where one is known.
     structured
-        Whether features have a weight in the proof of `guaranteed`, so that what is proved holds
-        for all misspecifications at once; by default whether that of the model is finite.
+        Whether the proof of `guaranteed` uses the features; it then holds for all misspecifications
+        at once. By default, whether the misspecification of the model is finite.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ class Question:
 
 
 def as_scatter(question: Question, counts: Vector, scatter: Any, least: int) -> Vector:
-    """The scatter (n,) of so many values each, which is 0 for less than `least` values."""
+    """Check the scatter (n,) of arms; it is 0 for arms with fewer than `least` values."""
     if scatter is None:
         if question.needs_scatter and np.any(counts >= least):
             raise ProblemError(
@@ -262,7 +262,7 @@ def as_scatter(question: Question, counts: Vector, scatter: Any, least: int) -> 
 
 
 def refuse_values(question: Question, sums: Vector, counts: Any) -> None:
-    """Refuse sums of so many values that no values of the noise model have."""
+    """Refuse sums that no `counts` values of the noise model can have."""
     if question.reward_range is None:
         return
     low, high = question.reward_range

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -15,17 +16,13 @@ import numpy as np
 from mislid import __version__
 from mislid._formatting import (
     Html,
-    decimals,
     element,
-    fixed,
     listed,
     markup,
     measurements,
     moment,
     number,
-    percent,
     rate,
-    roughly,
     table,
 )
 from mislid.errors import MislidError, ProblemError
@@ -78,7 +75,7 @@ def summary(overview: Overview, *, ahead: bool = True) -> Html:
         element("p", large, class_="answer long" if len(large) > SHORT else "answer"),
         *(element("p", text) for text in rest if text),
         _cautions(overview),
-        _key_numbers(overview, ahead),
+        _key_numbers(overview),
     )
 
 
@@ -130,30 +127,23 @@ def _running(overview: Overview, ahead: bool) -> list[str]:
             "estimate before the first round is complete."
         )
         return ["Not decided yet.", so_far, trials]
-    if ahead and (share := _share(overview)):
-        so_far += f" have brought {share} of the evidence that the hardest pair needs"
+    if ahead and overview.progress.statistic and overview.progress.threshold:
+        evidence = overview.progress.statistic / overview.progress.threshold
+        share = math.floor(100.0 * min(max(evidence, 0.0), 1.0))
+        so_far += f" have brought {share}% of the evidence that the hardest pair needs"
     so_far += f". In front now: {_names(overview, overview.best_now)}."
     forecast = overview.progress.statement if ahead else ""
     forecast = f"{forecast[:1].upper()}{forecast[1:]}." if forecast else ""
     return ["Not decided yet.", so_far, forecast, trials]
 
 
-def _share(overview: Overview) -> str:
-    """The evidence of the hardest pair as a share of what is needed; empty where none is known."""
-    evidence, needed = overview.progress.statistic, overview.progress.threshold
-    if overview.decided or not evidence or not needed:
-        return ""
-    return percent(min(max(evidence / needed, 0.0), 1.0))
-
-
-def _key_numbers(overview: Overview, ahead: bool) -> Html:
-    shown = {"state": overview.status, "measurements": f"{overview.samples:,}"}
-    if ahead and (share := _share(overview)):
-        shown["evidence, of what is needed"] = share
-    if ahead and overview.progress.more:
-        shown["to go, about"] = roughly(overview.progress.more)
+def _key_numbers(overview: Overview) -> Html:
     bound = "≤ " if overview.proven else "wanted: "
-    shown["error rate"] = bound + rate(overview.settings.error_rate)
+    shown = {
+        "state": overview.status,
+        "measurements": f"{overview.samples:,}",
+        "error rate": bound + rate(overview.settings.error_rate),
+    }
     pairs = [
         element("div", element("dt", name), element("dd", value)) for name, value in shown.items()
     ]
@@ -178,14 +168,14 @@ def _cautions(overview: Overview) -> Html:
 def write_report(study: Study, path: str | os.PathLike[str]) -> None:
     """Write a page about a study: answer, pictures, forecast, warnings and settings.
 
-    It is of one moment, also while others tell values. The same log gives the same page.
+    The page shows one moment, even while others report values. The same log gives the same page.
 
     Parameters
     ----------
     study
         The study; nothing is added to its log.
     path
-        Where the page goes. A file that is there is replaced, whole or not at all.
+        The file to write. An existing one is replaced, whole or not at all.
 
     Raises
     ------
@@ -308,7 +298,6 @@ def _sensitivity(overview: Overview) -> Html:
 
 
 def _table(overview: Overview) -> Html:
-    places = decimals((0.5 * np.diff(overview.intervals)[:, 0]).tolist(), 2)
     heads = ["candidate", "measurements", "mean", "from", "to", "by the model"]
     heads.append("answer" if overview.decided else "in front")
     order, labels = overview.order.tolist(), overview.labels
@@ -316,7 +305,7 @@ def _table(overview: Overview) -> Html:
     cells = []
     for arm, mark in zip(order, inside, strict=True):
         numbers = (overview.means[arm], *overview.intervals[arm], overview.estimates[arm])
-        shown = [fixed(float(one), places) if np.isfinite(one) else "" for one in numbers]
+        shown = [number(float(one)) if np.isfinite(one) else "" for one in numbers]
         cells.append((labels[arm], f"{overview.counts[arm]:,.0f}", *shown, "yes" if mark else ""))
     return table(heads, cells, inside)
 

@@ -57,7 +57,7 @@ def test_the_readme_is_short_and_its_example_prints_what_is_shown():
 def test_the_numbers_of_the_demonstration_are_those_of_a_run():
     from mislid.paper.demo import run_demo
 
-    demo = run_demo(lambda name, progress: None)
+    demo = run_demo()
     for name in ("mislid", "uniform", "LinGapE"):
         assert f"{demo.found[name].samples:,}" in README, name
     assert demo.found["mislid"].correct

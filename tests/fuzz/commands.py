@@ -88,7 +88,7 @@ def prepared_folder() -> Path:
         create = "study create fuzz --candidates candidates.csv --m 1 --noise 0.1 --no-intercept"
         main([*create.split(), "--misspecification", "0.1", "--storage", "lab.db"])
         main(["study", "ask", "fuzz", "-n", "3", "--storage", "lab.db"])
-        main(["run", "arms.npz", "--m", "1", "--runs", "2", "--output", "runs", "--quiet"])
+        main(["run", "arms.npz", "--m", "1", "--runs", "2", "--output", "runs"])
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What there is to know of studies: at the command line, in files, and in a browser."""
+"""Results of studies: at the command line, in files, and in a browser."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import click
 from mislid._formatting import moment, number, the_best
 from mislid.cli.options import (
     FILE,
+    app,
     examples,
     file_argument,
     flag,
@@ -24,6 +25,7 @@ from mislid.cli.options import (
     question_options,
     several,
     storage_argument,
+    study_group,
 )
 from mislid.cli.output import NO_PROOF, is_proven, print_facts, print_rows, shown
 from mislid.errors import MislidError
@@ -40,7 +42,7 @@ UNDECIDED, UNPROVEN, CONTRADICTED = 3, 3, 4
 
 @on_storage("list", "mislid study list --storage lab.db --format json")
 def list_command(storage: Storage, form: str) -> None:
-    """Print a line about every study in the storage."""
+    """List the studies in a storage."""
     from mislid.study import StudySummary, list_studies
 
     lines = list_studies(storage=storage)
@@ -63,9 +65,7 @@ def list_command(storage: Storage, form: str) -> None:
 @flag("--exit-code", "Exit status 3 while undecided, 4 where data contradict what was declared.")
 @flag("--no-forecast", "Do not simulate the rest of the study, which can take seconds.")
 def status_command(study: Study, exit_code: bool, no_forecast: bool, form: str) -> int:
-    """Print how far study NAME is: measurements, the best so far, the pair that limits it, how much
-    evidence it has and needs, how many more measurements that may take, and warnings.
-    """
+    """Print the progress, the forecast and warnings."""
     seen = study.overview()
     facts = seen.to_dict(forecast=not no_forecast)
     progress = seen.standing if no_forecast else seen.progress
@@ -110,8 +110,9 @@ def _status_lines(
         lines["forecast"] = progress.statement
     if seen.proved is not None:
         largest, least = seen.proved
-        up_to = "none" if largest is None else f"all up to {number(largest)}"
-        lines["proved for"] = f"misspecifications: {up_to}; refuted: any below {number(least)}"
+        up_to = "none" if largest is None else f"misspecifications up to {number(largest)}"
+        lines["proved for"] = up_to
+        lines["refuted"] = f"misspecifications below {number(least)}" if least else None
     if facts["corrections"]:
         lines["corrections"] = f"{facts['corrections']:,}, in the log"
     return [
@@ -125,7 +126,7 @@ def _status_lines(
 @on_study("result", "mislid study result potency", "mislid study result potency --now")
 @flag("--now", "The best answer so far with its anytime p-value, decided or not.")
 def result_command(study: Study, now: bool, form: str) -> int:
-    """Print the answer of study NAME, best first, and the evidence for it.
+    """Print the answer, best first, and its evidence.
 
     Before the study has decided there is no answer: that is an error (exit status 1), and --now
     gives what to report when measuring ends early. Where the data contradict what was declared,
@@ -143,9 +144,11 @@ def result_command(study: Study, now: bool, form: str) -> int:
     if result is None:
         seen = study.overview()
         best = shown(seen.names(seen.best_now))
+        doubt = "; the data contradict what was declared, and nothing is proven"
         raise MislidError(
             f"study {seen.name!r} has not decided and has no answer yet, after {seen.samples:,} "
-            f"measurements{f'; best now, which is no answer: {best}' if seen.best_now else ''}"
+            f"measurements{doubt if seen.contradictions else ''}"
+            f"{f'; best now, which is no answer: {best}' if seen.best_now else ''}"
         )
     facts = {
         "study": study.study_name,
@@ -165,10 +168,10 @@ def result_command(study: Study, now: bool, form: str) -> int:
 
 @on_study("estimates", "mislid study estimates potency --format csv")
 def estimates_command(study: Study, form: str) -> None:
-    """Print every candidate of study NAME: its mean with an interval, the model's estimate,
-    whether it is in the answer, and the evidence for that, in nats.
+    """Print the mean of each candidate, with an interval.
 
-    All intervals hold at once and at all times with probability 1 - delta.
+    Also the model's estimate, whether the candidate is in the answer, and the evidence for that, in
+    nats. All intervals hold at once and at all times with probability 1 - delta.
     """
     from mislid.forecast.evidence import estimate_rows
 
@@ -182,12 +185,12 @@ def _print_records(form: str, rows: list[dict[str, Any]], texts: int = 1) -> Non
 @on_study("what-if", "mislid study what-if potency --m 2 --tolerance 0.05")
 @question_options(changes=True)
 def what_if_command(study: Study, form: str, **changes: Any) -> None:
-    """Print up to which misspecification the measurements of study NAME prove its answer, which
-    ones they refute, and the preferred answer for each of several.
+    """Print what the data say for other questions.
 
-    With another m, error rate, tolerance or misspecification: how many more measurements that
-    question would take. Nothing is changed, and a question that is chosen by looking at this does
-    not keep its error rate.
+    Without options: up to which misspecification the measurements prove the answer, which ones they
+    refute, and the preferred answer for each of several. With options: how many more measurements
+    that question would take. Nothing is changed. If you choose a question by looking at this, its
+    error rate does not hold.
     """
     given = {key: value for key, value in changes.items() if value is not None}
     if given:
@@ -206,12 +209,14 @@ def what_if_command(study: Study, form: str, **changes: Any) -> None:
         _print_records(form, facts["table"], 2)
 
 
-@click.command("verify", epilog=examples("mislid study verify potency.json"))
+@study_group.command("verify", epilog=examples("mislid study verify potency.json"))
 @file_argument
 @format_option()
 def verify_command(file: str, form: str) -> int:
-    """Re-derive everything in the certificate FILE.json from its numbers, and name the first thing
-    that does not hold; then the exit status is 1. It is 3 where all holds but nothing is proven.
+    """Check a certificate, without the study.
+
+    Everything in FILE.json is derived again from its numbers. The exit status is 1 where something
+    does not hold, which is named, and 3 where all holds but nothing is proven.
     """
     from mislid.verification import verify
 
@@ -240,7 +245,7 @@ def verify_command(file: str, form: str) -> int:
 def export_command(
     study: Study, events: bool, html: str | None, certificate: str | None, form: str
 ) -> None:
-    """Print the measurements of study NAME or its log, or write a certificate or a report."""
+    """Print measurements, or write a certificate or a report."""
     if certificate is not None:
         if study.result is None:
             raise MislidError(f"study {study.study_name!r} has not decided: it has no certificate")
@@ -278,8 +283,9 @@ def _events(study: Study) -> list[list[Any]]:
 @click.argument("name")
 @option("--head", str, "A seal that was written down: the log must have it.")
 def check_command(storage: Storage, name: str, head: str | None, form: str) -> int:
-    """Check every seal and every event in the log of study NAME, and its decision from the
-    measurements. Exit status 1, and what is wrong, if anything does not hold.
+    """Check the seals and events of the log, and the decision.
+
+    The exit status is 1 if anything does not hold, which is printed.
     """
     from mislid.study import check_study
 
@@ -291,7 +297,7 @@ def check_command(storage: Storage, name: str, head: str | None, form: str) -> i
     return 0 if found.ok else 1
 
 
-@click.command(
+@app.command(
     "serve",
     epilog=examples(
         "mislid serve lab.db",
@@ -310,9 +316,10 @@ def check_command(storage: Storage, name: str, head: str | None, form: str) -> i
 def serve_command(
     storage: str | Path, host: str, port: int, write: bool, token_file: str | None, **policy: Any
 ) -> None:
-    """Show the studies of STORAGE on live pages, at http://127.0.0.1:8600, and to programs as JSON.
-    Only this computer can ask, and nothing can be changed, unless --host and --write say otherwise;
-    then a token is needed.
+    """Show studies in a browser, and to programs over HTTP.
+
+    Pages are at http://127.0.0.1:8600. Only this computer can ask, and nothing can be changed,
+    unless --host and --write say otherwise; then a token is needed.
     """
     from mislid.server import access, app
 

@@ -1,17 +1,18 @@
-"""Options that several commands have, and the studies that they name."""
+"""The groups of commands, and the options that several commands have."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mislid._formatting import shown, without_password
+from mislid import __version__
+from mislid._formatting import did_you_mean, shown, without_password
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -58,6 +59,61 @@ def examples(*calls: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
 
 
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="mislid")
+def app(**_: Any) -> None:
+    """Find which m of K candidates are best, from few noisy measurements.
+
+    A linear model of the candidates may help, though it is wrong by a bounded amount.
+    """
+
+
+@app.group(
+    "study",
+    epilog=examples(
+        "export MISLID_STORAGE=lab.db",
+        "mislid study create potency --candidates compounds.csv --m 3 --noise 0.2",
+        "mislid study ask potency -n 8 --worker lab-1 --csv plate.csv",
+        "mislid study tell potency --csv plate.csv",
+        "mislid study status potency",
+        "mislid study result potency",
+    ),
+)
+def study_group() -> None:
+    """Measure for real, until the best are known.
+
+    A study lives in a storage, named by --storage or MISLID_STORAGE: a file such as lab.db, or
+    postgresql://user@host/database. Any number of people and programs may work on it.
+    """
+
+
+class Names(click.ParamType[str]):
+    """Names of rules. A function gives them when they are needed, so that they cost no import."""
+
+    name = "name"
+
+    def __init__(self, known: Callable[[], Iterable[str]]) -> None:
+        self.known = known
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: Any) -> str:
+        """Refuse other names."""
+        known = list(self.known())
+        if value not in known:
+            self.fail(f"{value!r} is not one of {', '.join(known)}{did_you_mean(value, known)}")
+        return value
+
+
+class RuleOption(click.Option):
+    """An option whose help lists the names of rules."""
+
+    type: Names
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Add the names."""
+        name, text = super().get_help_record(ctx) or ("", "")
+        return name, f"{text} One of {', '.join(self.type.known())}."
+
+
 def as_noise(text: str) -> Any:
     """The value of `noise=` in an option: a number, LOW:HIGH, or a word.
 
@@ -99,8 +155,7 @@ storage_option = option(
 )
 reason_option = option("--reason", str, "Why, for the log and the certificate.")
 seed_option = option("--seed", click.IntRange(0), "Seed of all random numbers.", 0)
-quiet_option = flag("--quiet", "Print nothing but results and errors.")
-runs_options = all_of(seed_option, option("--jobs", WHOLE, "Number of processes.", 1), quiet_option)
+runs_options = all_of(seed_option, option("--jobs", WHOLE, "Number of processes.", 1))
 misspecification_option = option(
     "--misspecification",
     click.FloatRange(0),
@@ -116,7 +171,7 @@ def format_option(default: str = "table") -> Callable[[F], F]:
 
 def question_options(*, changes: bool = False) -> Callable[[F], F]:
     """--m, --misspecification, --delta and --tolerance; none has a default for `changes`."""
-    worst = "How much worse than the m-th best one of the answer may be."
+    worst = "How much worse than the m-th best a candidate of the answer may be."
     delta = click.FloatRange(0, 0.5, min_open=True)
     return all_of(
         option("--m", WHOLE, "How many of the best to find.", required=not changes),
@@ -126,19 +181,28 @@ def question_options(*, changes: bool = False) -> Callable[[F], F]:
     )
 
 
-def rule_options() -> Callable[[F], F]:
-    """--algorithm and --stopping."""
+def _algorithms() -> Iterable[str]:
     from mislid.algorithms import algorithm_names
-    from mislid.stopping.rules import STOPPING_RULES
 
-    names, rules = algorithm_names(), click.Choice(list(STOPPING_RULES))
-    unproven = [name for name, rule in STOPPING_RULES.items() if not rule.guaranteed]
-    sampling = f"Sampling rule: {', '.join(names)}; oracle needs known means."
-    stopping = f"Stopping rule; {' and '.join(unproven)} come without proof."
-    return all_of(
-        option("--algorithm", click.Choice(names), sampling, "mislid", metavar="NAME"),
-        option("--stopping", rules, stopping, "guaranteed"),
-    )
+    return algorithm_names()
+
+
+def _stopping_rules() -> Iterable[str]:
+    from mislid.stopping.rules import PUBLISHED_RULES, STOPPING_RULES
+
+    return [*STOPPING_RULES, *PUBLISHED_RULES]
+
+
+rule_options = all_of(
+    option("--algorithm", Names(_algorithms), "Sampling rule.", "mislid", cls=RuleOption),
+    option(
+        "--stopping",
+        Names(_stopping_rules),
+        "Stopping rule; guaranteed and paper are proved. The glr rules are for `mislid run` alone.",
+        "guaranteed",
+        cls=RuleOption,
+    ),
+)
 
 
 class Signed(click.Command):
@@ -153,7 +217,7 @@ class Signed(click.Command):
 def on_storage(
     name: str, *calls: str, kind: type[click.Command] = click.Command, form: str = "table"
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command that gets a storage open, with --storage, --format and examples."""
+    """A command on studies that gets a storage open, with --storage, --format and examples."""
 
     def made(function: Callable[..., Any]) -> click.Command:
         @functools.wraps(function)
@@ -162,7 +226,7 @@ def on_storage(
                 return function(place, **options)
 
         given = all_of(storage_option, format_option(form))
-        return click.command(name, kind, epilog=examples(*calls))(given(opened))
+        return study_group.command(name, cls=kind, epilog=examples(*calls))(given(opened))
 
     return made
 

@@ -107,6 +107,13 @@ def shown(value: Any) -> str:
     return plain(_cell(value) if isinstance(value, bool | dict) else value) or "-"
 
 
+def sentence(problem: Exception) -> str:
+    """The message of an exception, with its notes."""
+    notes = " ".join(getattr(problem, "__notes__", []))
+    text = f"{problem} ({notes})" if notes else str(problem)
+    return text if text.endswith("?") else f"{text}."
+
+
 @contextmanager
 def figure_if_possible() -> Iterator[None]:
     """Say that there is no figure, where matplotlib is missing."""

@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli.app import sentence
-from mislid.cli.options import FILE, FOLDER, WHOLE, option, quiet_option, runs_options, seed_option
-from mislid.cli.output import figure_if_possible, print_facts, print_rows
+from mislid.cli.options import (
+    FILE,
+    FOLDER,
+    WHOLE,
+    app,
+    option,
+    runs_options,
+    seed_option,
+)
+from mislid.cli.output import figure_if_possible, print_rows, sentence
 from mislid.errors import MissingDataError
 
 if TYPE_CHECKING:
     from mislid.model import Instance
     from mislid.paper.experiments import Case, Method
-    from mislid.simulation.identify import Identification, Progress
+    from mislid.simulation.identify import Identification
 
 EXPERIMENT_NAMES = ("A", "B", "C", "D", "E")
 DATA_NAMES = ("instances", "lastfm", "epilepsy")
@@ -26,19 +33,21 @@ data_option = option(
 )
 
 
-@click.command("demo")
+@app.command("demo")
 @option("--output", FILE, "Where to save the picture.", "mislid-demo.png")
 @seed_option
 def demo_command(output: str, seed: int) -> None:
-    """Find the 3 best of 12 embedded compounds by simulated measurements, compare with other
-    methods and with the lower bound, and save a picture.
+    """Identify the best of an embedded instance, with a picture.
+
+    Which 3 of 12 compounds are best? Measurements are simulated. The picture and the table compare
+    the method with others and with the lower bound.
     """
     from mislid.io import new_place
 
     path = new_place(output, "--output", ".png")
     from mislid.paper.demo import DELTA, METHODS, M, draw_demo, run_demo
 
-    demo = run_demo(_show_progress, seed)
+    demo = run_demo(seed)
     instance = demo.instance
     click.echo(
         f"Which {M} of {instance.K} compounds are most potent, at error rate {DELTA:g}? "
@@ -46,7 +55,6 @@ def demo_command(output: str, seed: int) -> None:
         f"{instance.model.misspecification:g}; an assay has a standard deviation of "
         f"{instance.noise[0]:g}.\n"
     )
-    _print_answer(instance, demo.found["mislid"], DELTA)
     rows = []
     for name, found in demo.found.items():
         method = METHODS[name]
@@ -57,9 +65,14 @@ def demo_command(output: str, seed: int) -> None:
         least = f"{time.samples(DELTA):,.0f}"
         descriptors = METHODS[name].descriptors
         rows.append(("lower bound", least, descriptors, "any", "the least on average"))
-    click.echo()
     heading = ("method", "measurements", "descriptors", "stopping", "answer")
     print_rows("table", heading, rows, len(heading))
+    proof = demo.found["mislid"].certificate
+    if proof is not None and proof.proven:
+        said = (
+            f"It is proved that the answer of mislid is wrong with probability at most {DELTA:g}."
+        )
+        click.echo(f"\n{said}")
     click.echo(f"One run each; --seed {seed + 1} gives others.")
     with figure_if_possible():
         from mislid.plotting import save
@@ -68,30 +81,12 @@ def demo_command(output: str, seed: int) -> None:
         click.echo(f"\nPicture: {path}")
 
 
-def _show_progress(name: str, progress: Progress) -> None:
-    _repaint(f"{name:<8}  {progress.samples:>7,} measurements", is_last=progress.finished)
-
-
 def _repaint(line: str, *, is_last: bool) -> None:
     """Show progress on stderr: on a terminal in one line, elsewhere only the last state."""
     if sys.stderr.isatty():
         click.echo(f"\r\033[K{line}", nl=is_last, err=True)
     elif is_last:
         click.echo(line, err=True)
-
-
-def _print_answer(instance: Instance, found: Identification, delta: float) -> None:
-    lines = {"answer": _outcome(instance, found), "measurements": f"{found.samples:,}"}
-    evidence = found.certificate
-    if evidence is not None and evidence.pair is not None:
-        challenger, incumbent = map(instance.label, evidence.pair)
-        proven = f"{'proven' if evidence.proven else 'not proven'} (rule {evidence.rule})"
-        lines |= {
-            "guarantee": f"wrong with probability at most {delta:g}, {proven}",
-            "evidence": f"{evidence.statistic:.2f}, threshold {evidence.threshold:.2f}",
-            "hardest pair": f"{challenger} against {incumbent}",
-        }
-    print_facts("table", lines)
 
 
 def _outcome(instance: Instance, found: Identification) -> str:
@@ -103,24 +98,24 @@ def _outcome(instance: Instance, found: Identification) -> str:
     return f"{names} ({'right' if found.correct else fault})"
 
 
-@click.command("reproduce")
+@app.command("reproduce")
 @click.argument("name", metavar="A|B|C|D|E|all", type=click.Choice([*EXPERIMENT_NAMES, "all"]))
 @option("--runs", WHOLE, "Runs of every method; slow ones have a limit. By default the paper's.")
 @runs_options
 @data_option
-@option("--output", FOLDER, "Directory; the same call goes on there.", "mislid-reproduce")
-def reproduce_command(name: str, output: str, quiet: bool, **options: Any) -> int:
-    """Run an experiment of the paper again, or all, and print tables with the published numbers
-    beside ours. OUTPUT/A, and so on, gets runs.csv, report.md, figure.png and figure.svg.
-    Without data, A, B and C are drawn by the paper's recipe.
+@option("--output", FOLDER, "Directory; the same call continues there.", "mislid-reproduce")
+def reproduce_command(name: str, output: str, **options: Any) -> int:
+    """Repeat the paper's experiments beside the published numbers.
+
+    OUTPUT/A, and so on, gets report.md and figure.png; the runs are in its directory parts. Without
+    data, instances of A, B and C are drawn by the paper's recipe.
     """
     from mislid.paper.experiments import EXPERIMENTS
     from mislid.paper.report import table_text, write_report
     from mislid.paper.reproduce import run_experiment
 
     def tell(case: Case, method: Method, done: int, runs: int) -> None:
-        if not quiet:
-            _repaint(f"{case.name} {method.label}: {done} of {runs} runs", is_last=done == runs)
+        _repaint(f"{case.name} {method.label}: {done} of {runs} runs", is_last=done == runs)
 
     status = 0
     for chosen in EXPERIMENT_NAMES if name == "all" else [name]:
@@ -137,9 +132,9 @@ def reproduce_command(name: str, output: str, quiet: bool, **options: Any) -> in
     return status
 
 
-@click.group("data")
+@app.group("data")
 def data_command() -> None:
-    """Download the paper's data (instances, lastfm, epilepsy), and show where they are."""
+    """Download the paper's data."""
 
 
 @data_command.command("fetch")
@@ -147,16 +142,15 @@ def data_command() -> None:
     "names", metavar="NAME...", nargs=-1, required=True, type=click.Choice([*DATA_NAMES, "all"])
 )
 @data_option
-@quiet_option
-def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None:
-    """Download and check the files of NAME (instances, lastfm, epilepsy or all), and
-    print where they are. Complete files are not downloaded again.
+def fetch_command(names: tuple[str, ...], data: str | None) -> None:
+    """Download files, check them, and print where they are.
+
+    NAME is instances, lastfm, epilepsy or all. Complete files are not downloaded again.
     """
     from mislid.paper.datasets import CATALOGUE, fetch
 
     for name in DATA_NAMES if "all" in names else dict.fromkeys(names):
-        places, found = fetch(name, data, progress=not quiet), CATALOGUE[name]
-        if not quiet:
-            rights = f"  licence: {found.licence}\n  please cite: {found.citation}"
-            click.echo(f"{name}: {found.contents}\n{rights}", err=True)
+        places, found = fetch(name, data, progress=True), CATALOGUE[name]
+        rights = f"  licence: {found.licence}\n  please cite: {found.citation}"
+        click.echo(f"{name}: {found.contents}\n{rights}", err=True)
         click.echo("\n".join(map(str, places)))

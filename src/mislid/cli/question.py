@@ -28,6 +28,7 @@ from mislid.cli.options import (
     seed_option,
     several,
     storage_option,
+    study_group,
 )
 from mislid.cli.output import print_facts, record_change
 from mislid.errors import FileFormatError, ProblemError
@@ -54,7 +55,7 @@ table_options = all_of(
 )
 
 
-@click.command(
+@study_group.command(
     "create",
     epilog=examples(
         "mislid study create potency --candidates compounds.csv --m 3 --noise 0.2",
@@ -68,14 +69,14 @@ table_options = all_of(
 @question_options()
 @option("--budget", WHOLE, "Largest number of measurements; prints what they may prove.")
 @option("--direction", _DIRECTIONS, "Whether large or small values are best.", "maximize")
-@rule_options()
+@rule_options
 @seed_option
 @flag("--load-if-exists", "Continue a study of this name and these settings; refuse others.")
 @format_option()
 def create_command(
     name: str, storage: str | Path, load_if_exists: bool, form: str, **settings: Any
 ) -> None:
-    """Begin the study NAME: which m of the candidates in FILE are best?
+    """Begin a study: which m of the candidates in a file are best?
 
     FILE has a heading line and one line per candidate: its label in the first column, numbers
     in the others. Without other columns nothing is known about candidates but what is measured, and
@@ -178,7 +179,7 @@ def _declared_noise(text: str, path: str, headings: Sequence[str]) -> Any:
 @click.argument("name")
 @flag("--yes", "Do not ask.")
 def delete_command(storage: Storage, name: str, yes: bool, form: str) -> None:
-    """Delete study NAME and its log, for good."""
+    """Delete a study and its log, for good."""
     from mislid.study import delete_study
 
     size = len(storage.read(storage.find(name)))
@@ -193,9 +194,10 @@ def delete_command(storage: Storage, name: str, yes: bool, form: str) -> None:
 @table_options
 @reason_option
 def add_command(study: Study, reason: str | None, form: str, **table: Any) -> None:
-    """Add the candidates in FILE, which has the same columns as for `create`, to study NAME.
+    """Add candidates to a study.
 
-    No measurement is lost. A decision is withdrawn until the new candidates are compared.
+    Their file has the same columns as for `create`. No measurement is lost. A decision is withdrawn
+    until the new candidates are compared.
     """
     given, _ = _read_candidates(**table)
     record_change(form, study, lambda: study.add_candidates(**given, reason=reason))
@@ -206,7 +208,7 @@ def add_command(study: Study, reason: str | None, form: str, **table: Any) -> No
 @flag("--leave", "Remove it from the question; by default it stays in the comparison.")
 @reason_option
 def retire_command(study: Study, candidate: str, form: str, **options: Any) -> None:
-    """Measure CANDIDATE of study NAME no more."""
+    """Measure a candidate no more, or exclude it."""
     label = study.candidates.called(candidate)
     record_change(form, study, lambda: study.retire(label, **options))
 
@@ -216,7 +218,7 @@ def retire_command(study: Study, candidate: str, form: str, **options: Any) -> N
 @option("--noise", float, "Standard deviation of a measurement.")
 @reason_option
 def redeclare_command(study: Study, form: str, **given: Any) -> None:
-    """Continue study NAME under another misspecification, or another noise.
+    """Declare another misspecification or noise.
 
     No measurement is lost: the decision is made again from all of them.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from mislid.cli.options import (
     POSITIVE,
     WHOLE,
     all_of,
+    app,
     as_noise,
     file_argument,
     format_option,
@@ -21,8 +21,7 @@ from mislid.cli.options import (
     rule_options,
     runs_options,
 )
-from mislid.cli.output import as_table, figure_if_possible, print_facts, print_rows
-from mislid.stopping.rules import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
+from mislid.cli.output import as_table, print_facts, print_rows
 
 instance_options = all_of(
     file_argument,
@@ -32,9 +31,9 @@ instance_options = all_of(
 )
 
 
-@click.command("run")
+@app.command("run")
 @instance_options
-@rule_options(*PUBLISHED_RULES)
+@rule_options
 @option(
     "--assume-noise",
     as_noise,
@@ -45,16 +44,18 @@ instance_options = all_of(
 @option("--runs", WHOLE, "Number of runs.", 100)
 @option("--max-samples", WHOLE, "End a run after so many measurements.")
 @runs_options
-@option("--output", FOLDER, "Directory for all rows and a figure; the same call goes on there.")
+@option("--output", FOLDER, "Directory for all rows; the same call continues there.")
 def run_command(
-    file: str, m: int, form: str, jobs: int, output: str | None, quiet: bool, **options: Any
+    file: str, m: int, form: str, jobs: int, output: str | None, **options: Any
 ) -> None:
-    """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
-    print how many measurements that took and how often the answer was wrong. FILE may declare the
-    misspecification and the noise.
+    """Identify the m best arms of an instance, many times.
+
+    Measurements are simulated. Prints how many of them it took and how often the answer was wrong.
+    FILE is .npz or .csv and may declare the misspecification and the noise.
     """
     from mislid.model import load_instance
     from mislid.simulation.replicate import replicate_rows, replicate_settings, summarise
+    from mislid.stopping.rules import NO_GUARANTEE, as_stopping_rule
 
     truth = {name: options.pop(name) for name in ("misspecification", "noise")}
     instance = load_instance(file, **truth)
@@ -66,20 +67,15 @@ def run_command(
             "stop; give --tolerance or --max-samples.",
             err=True,
         )
-    rows = replicate_rows(instance, m, jobs=jobs, output=output, progress=not quiet, **options)
-    if output is not None:
-        with figure_if_possible():
-            from mislid.plotting import save_runs
-
-            save_runs(Path(output) / "figure.png", {options["algorithm"]: rows}, options["delta"])
+    rows = replicate_rows(instance, m, jobs=jobs, output=output, progress=True, **options)
     if form == "csv":
         print_rows(form, rows[0]._fields, rows)
         return
     summary = asdict(summarise(rows))
     facts = {name: summary[name] for name in ("runs", "mean_samples", "std_samples", "error_rate")}
     facts |= {key: [getattr(row, key) for row in rows] for key in ("samples", "correct", "status")}
-    rule = STOPPING_RULES.get(options["stopping"])
-    caveat = "" if rule is not None and rule.guaranteed else f", {NO_GUARANTEE}"
+    is_proved = as_stopping_rule(options["stopping"]).guaranteed
+    caveat = "" if is_proved else f", {NO_GUARANTEE}"
     lines = {
         "arms, dimension": f"{instance.K}, {instance.d}",
         "misspecification": instance.model.misspecification,
@@ -92,13 +88,15 @@ def run_command(
     print_facts(form, facts | {"settings": settings}, lines.items())
 
 
-@click.command("bound")
+@app.command("bound")
 @instance_options
 def bound_command(
     file: str, m: int, delta: float, tolerance: float, form: str, **truth: float | None
 ) -> None:
-    """Print the characteristic time of FILE (.npz or .csv), the optimal allocation of measurements,
-    and the number of measurements that any method with error rate delta needs on average.
+    """Print the samples that any method needs.
+
+    Also the optimal allocation. The samples are a lower bound on the mean of any method with error
+    rate delta. FILE is .npz or .csv.
     """
     from mislid.geometry.time import characteristic_time
     from mislid.model import load_instance

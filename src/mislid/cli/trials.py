@@ -57,8 +57,8 @@ def _seconds(text: str) -> float:
     "mislid study ask potency --pending --worker lab-1 --csv again.csv",
 )
 @option("-n", WHOLE, "Number of trials.", 1)
-@option("--worker", str, "Who asks; asking again gives its open trials back.")
-@option("--lease", _seconds, "When others may be asked: 90, 30m, 1h or 2d.", metavar="TIME")
+@option("--worker", str, "Who asks. Asking again returns the open trials of this worker.")
+@option("--lease", _seconds, "Then others may get the trials: 90, 30m, 1h or 2d.", metavar="TIME")
 @option("--max-candidates", WHOLE, "Different candidates in the batch.")
 @option("--max-per-candidate", WHOLE, "Trials of one candidate in the batch.")
 @option("--replicates", WHOLE, "Trials of each chosen candidate; -n counts trials.", 1)
@@ -67,7 +67,7 @@ def _seconds(text: str) -> float:
 def ask_command(
     study: Study, n: int, worker: str | None, sheet: str | None, form: str, **rest: Any
 ) -> None:
-    """Print what to measure next in study NAME, and write it to a sheet for the lab.
+    """Print what to measure next, also as a sheet for the lab.
 
     A batch is spread over candidates. The sheet has a line per trial: write what was measured in
     its column `value`, or `fail` in its column `state`, and give it to `mislid study tell`.
@@ -154,7 +154,7 @@ def _write(place: Path, heading: Sequence[str], rows: Sequence[Sequence[Any]]) -
 def tell_command(
     study: Study, trial: str | None, value: float | None, fail: bool, sheet: str | None, form: str
 ) -> None:
-    """Tell study NAME what a trial gave, that it failed, or what a sheet says.
+    """Report a value, a failed trial, or a filled-in sheet.
 
     A sheet may be filled in in part, and told again: known values change nothing. Where a sheet has
     another value than before, the first one stays, which is an error (exit status 1). A sheet with
@@ -257,8 +257,10 @@ def _read_line(
 def import_command(
     study: Study, file: str, arm_column: str, value_column: str, key: str | None, form: str
 ) -> None:
-    """Add measurements that study NAME did not ask for, from the columns arm and value of FILE,
-    .csv or .xlsx: all of them, or none if anything is wrong.
+    """Add measurements that were not asked for.
+
+    FILE, .csv or .xlsx, has the columns arm and value. All lines are added, or none if anything is
+    wrong.
     """
     from mislid.io import read_sheet
 
@@ -292,7 +294,7 @@ row_option = option("--row", click.IntRange(0), "Instead of a trial: a row that 
 def correct_command(
     study: Study, words: tuple[str, ...], row: int | None, form: str, **reason: Any
 ) -> None:
-    """Replace the value of TRIAL of study NAME by VALUE.
+    """Replace the value of a trial.
 
     The log keeps both. A decision that no longer holds is withdrawn, and decided again from the
     corrected data. Correct what is wrong, not what is unwelcome: that would undo the guarantee.
@@ -311,7 +313,7 @@ def correct_command(
 def void_command(
     study: Study, trial: str | None, row: int | None, form: str, **reason: Any
 ) -> None:
-    """Discard the measurement of TRIAL of study NAME; `correct` brings it back.
+    """Discard a measurement; `correct` restores it.
 
     The log keeps it. A decision that no longer holds is withdrawn.
     """

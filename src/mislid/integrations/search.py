@@ -38,7 +38,7 @@ def from_optuna(
     """Create a study of which m of an Optuna study's best trials are really best.
 
     The best value of a search is good partly by luck. So no value of the search counts here: all
-    candidates are measured again. The search only says who the candidates are.
+    candidates are measured again. The search only determines the candidates.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def from_optuna(
     m
         Number of best candidates to find.
     params
-        Parameters that become features: all unless given, none if empty. Those without a say in
-        the candidates' means cost measurements.
+        Parameters that become features: all unless given, none if empty. Those that do not matter
+        for the means cost measurements.
     noise
         As in `create_study`.
     misspecification
@@ -196,9 +196,10 @@ def as_features(
 
     A numeric parameter is its place between the ends of its range, from 0 to 1, on a log scale
     where it was searched on one; a categorical one has a column of zeros and ones for every choice.
-    One that some candidates lack has a column for who has it, and is 0 for the others: any other
-    number would allow the same means. Columns that follow from others, or are the same for all, are
-    left out: with the column of ones that studies add, what is left is independent.
+    One that some candidates lack has another column that says which candidates have it, and is 0
+    for the others: any other number would allow the same means. Columns that follow from others, or
+    are the same for all, are left out. With the column of ones that studies add, the rest is
+    independent.
     """
     kept, labels = [np.ones(len(chosen))], []
     for name in names:

@@ -27,9 +27,11 @@ from mislid.io import Table, as_path, npz_bytes, npz_table, write_whole
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+__all__ = ["CATALOGUE", "data_directory", "epilepsy", "fetch", "lastfm", "listening", "locate"]
+__all__ += ["Collection", "Epilepsy", "LastFm"]
+
 VARIABLE = "MISLID_DATA"
 DOWNLOADS = "downloads"
-RETRIES = 3
 # Seconds without a byte.
 PATIENCE = 30.0
 # The columns of the drugs' rewards: the file has no heading, this is the order of the authors'
@@ -101,11 +103,6 @@ def archive_member(content: bytes, name: str) -> bytes:
     raise FileFormatError(f"the archive must hold one file {name}; it does not")
 
 
-def unchanged(content: bytes, name: str) -> bytes:
-    """The file as it is published."""
-    return content
-
-
 def sha256(content: bytes) -> str:
     """The checksum of a file's bytes, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
@@ -123,7 +120,7 @@ class DataFile(NamedTuple):
     checksum: str
     url: str
     downloaded: str = ""
-    make: Callable[[bytes, str], bytes] = unchanged
+    make: Callable[[bytes, str], bytes] = lambda content, name: content
     digest: Callable[[bytes], str] = sha256
 
     @property
@@ -394,15 +391,10 @@ def _download(file: DataFile, place: Path, progress: bool) -> bytes:
     except ImportError:
         raise MissingPackageError("downloads need pooch (pip install 'mislid[cli]')") from None
     pooch.get_logger().setLevel("WARNING")
-    store = pooch.Pooch(
-        place.parent,
-        base_url="",
-        registry={place.name: file.downloaded or None},
-        urls={place.name: file.url},
-        retry_if_failed=RETRIES,
-    )
     downloader = pooch.HTTPDownloader(progressbar=progress, timeout=PATIENCE)
-    return Path(store.fetch(place.name, downloader=downloader)).read_bytes()
+    known = file.downloaded or None
+    pooch.retrieve(file.url, known, place.name, place.parent, downloader=downloader)
+    return place.read_bytes()
 
 
 class Epilepsy(NamedTuple):
@@ -424,8 +416,8 @@ class Epilepsy(NamedTuple):
     rewards: DataFrame
 
 
-def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = True) -> Epilepsy:
-    """The drug-repurposing data: drugs of known effect (27), or all 509.
+def epilepsy(data: str | os.PathLike[str] | None = None) -> Epilepsy:
+    """The drug-repurposing data: the 27 of 509 drugs whose effect is known.
 
     The paper speaks of 175 drugs of known effect; the published scores have 27:
     docs/reproduce.md.
@@ -434,8 +426,6 @@ def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = T
     ----------
     data
         Directory with `epilepsy/*.csv`; by default that of MISLID_DATA, else the cache.
-    known_only
-        Leave out drugs whose effect is unknown, as the paper does.
 
     Returns
     -------
@@ -469,7 +459,7 @@ def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = T
     effects = pd.read_csv(scores, index_col="drug_name")["score"]
     genes = pd.read_csv(signatures, index_col=0).T
     genes.index = effects.index  # the same drugs in the same order, by their PubChem ids
-    known = effects != 0 if known_only else slice(None)
+    known = effects != 0
     patients = pd.DataFrame(np.loadtxt(rewards), columns=list(_REWARDED))
     return Epilepsy(genes[known], effects[known], patients)
 
@@ -565,24 +555,16 @@ def listening(
     return LastFm(rewards, (left * values * signs)[:, :rank], (right.T * signs)[:, :rank])
 
 
-def lastfm(
-    data: str | os.PathLike[str] | None = None,
-    *,
-    min_listeners: int = 120,
-    min_artists: int = 10,
-    rank: int = 80,
-) -> LastFm:
+def lastfm(data: str | os.PathLike[str] | None = None) -> LastFm:
     """The paper's Last.fm data (HetRec 2011), prepared by `listening`.
 
-    The published file gives 1,020 users and 103 artists, or 949 users with `min_artists=11`; the
-    paper prints 1,322 and 103 (see docs/reproduce.md).
+    The published file gives 1,020 users and 103 artists; the paper prints 1,322 and 103 (see
+    docs/reproduce.md).
 
     Parameters
     ----------
     data
         Directory with lastfm/user_artists.dat; by default that of MISLID_DATA, else the cache.
-    min_listeners, min_artists, rank
-        Those of `listening`.
 
     Returns
     -------
@@ -600,7 +582,7 @@ def lastfm(
 
     Examples
     --------
-    >>> lastfm(data="my-data", rank=40)
+    >>> lastfm(data="my-data")
     Traceback (most recent call last):
     ...
     mislid.errors.MissingDataError: no lastfm/user_artists.dat in 'my-data'; get it with
@@ -611,5 +593,4 @@ def lastfm(
     require_pandas("lastfm", "read the file")
     import pandas as pd
 
-    counts = pd.read_csv(place, sep="\t")
-    return listening(counts, min_listeners=min_listeners, min_artists=min_artists, rank=rank)
+    return listening(pd.read_csv(place, sep="\t"))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mislid._formatting import as_frame
 from mislid.io import write_whole
 from mislid.paper.experiments import DELTA
 from mislid.paper.reproduce import LEVEL, Outcome, Result, Statistics, compare
 from mislid.plotting.pictures import height_of, plot_runs
 from mislid.plotting.theme import GREY, drawing, new_figure, save
-from mislid.simulation.replicate import Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +21,7 @@ _HEADING = (
 
 
 def write_report(result: Result) -> None:
-    """Write runs.csv, report.md and the figures beside the runs.
+    """Write report.md and the figure beside the runs.
 
     Parameters
     ----------
@@ -33,7 +31,7 @@ def write_report(result: Result) -> None:
     Raises
     ------
     MissingPackageError
-        Without matplotlib, when all but the figures are written.
+        Without matplotlib, when all but the figure is written.
 
     Examples
     --------
@@ -47,24 +45,11 @@ def write_report(result: Result) -> None:
     ...     result = run_experiment(small, folder, runs=2)
     ...     write_report(result)
     ...     sorted(path.name for path in result.folder.iterdir())
-    ['figure.png', 'figure.svg', 'parts', 'report.md', 'runs.csv']
+    ['figure.png', 'parts', 'report.md']
     """
-    heading = ["case", "method", "stopping", *Row._fields]
-    runs = [
-        (outcome.case.name, outcome.method.name, outcome.method.stopping, *row)
-        for outcome in result.outcomes
-        for row in outcome.rows
-    ]
-    texts = {
-        "runs.csv": as_frame(runs, heading).to_csv(index=False, lineterminator="\n"),
-        "report.md": report_text(result),
-    }
-    for name, text in texts.items():
-        write_whole(result.folder / name, text.encode())
+    write_whole(result.folder / "report.md", report_text(result).encode())
     with drawing():
-        figure = draw_result(result)
-    for ending in ("png", "svg"):
-        save(figure, result.folder / f"figure.{ending}")
+        save(draw_result(result), result.folder / "figure.png")
 
 
 def table_text(result: Result) -> str:
@@ -105,7 +90,7 @@ def report_text(result: Result) -> str:
         table_text(result).strip(),
         f"![Samples until stopping in experiment {experiment.name}](figure.png)",
         experiment.notes,
-        "\n".join(f"- {note}" for note in _notes(result)),
+        "\n".join(_remarks(result)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -127,37 +112,24 @@ def _row(outcome: Outcome, exact: bool) -> list[str]:
 
 
 def _cells(statistics: Statistics) -> list[str]:
-    bound = "at least " if statistics.unanswered else ""
     spread = f" ± {statistics.std:,.0f}" if statistics.runs > 1 else ""
     low, high = rate_interval(statistics.wrong, statistics.runs)
     seconds = statistics.seconds or 0.0
     return [
         f"{statistics.runs:,}",
-        f"{bound}{statistics.mean:,.0f}{spread}",
+        f"{statistics.mean:,.0f}{spread}",
         f"{statistics.wrong / statistics.runs:.1%} [{low:.1%}, {high:.1%}]",
         "" if statistics.seconds is None else f"{seconds:,.{'3g' if seconds < 100 else '0f'}}",
     ]
 
 
-def _notes(result: Result) -> list[str]:
-    """Remarks on methods, and sentences on runs without an answer and rules that err too often."""
-    found = []
-    for outcome in result.outcomes:
-        ours, name = outcome.statistics, f"{outcome.method.label} ({outcome.case.name})"
-        if outcome.method.remark and result.exact:
-            found.append(f"{name}: {outcome.method.remark}")
-        if ours.unanswered:
-            longest = max(row.samples for row in outcome.rows if row.correct is None)
-            found.append(
-                f"{name}: {ours.unanswered} of {ours.runs} runs had no answer after "
-                f"{longest:,} samples; the mean is a lower bound."
-            )
-        if rate_interval(ours.wrong, ours.runs)[0] > DELTA:
-            found.append(
-                f"{name}: wrong in {ours.wrong} of {ours.runs} runs, beyond chance more "
-                f"often than the error rate {DELTA:g} allows."
-            )
-    return found
+def _remarks(result: Result) -> list[str]:
+    """Known reasons for means that differ from the published ones."""
+    return [
+        f"- {outcome.method.label} ({outcome.case.name}): {outcome.method.remark}"
+        for outcome in result.outcomes
+        if outcome.method.remark and result.exact
+    ]
 
 
 def _markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -189,30 +161,20 @@ def rate_interval(wrong: int, runs: int) -> tuple[float, float]:
 
 
 def draw_result(result: Result) -> Figure:
-    """A line with a box for every method, in a panel for each case; published means are dashed.
-
-    Methods with runs that gave up are left out: their boxes would show the budget.
-    """
+    """A line with a box for every method, in a panel for each case; published means are dashed."""
     cases = result.experiment.cases
-    drawn = [[one for one in result.of(case) if one.statistics.unanswered == 0] for case in cases]
+    drawn = [result.of(case) for case in cases]
     heights = [height_of(len(outcomes)) for outcomes in drawn]
     figure = new_figure(0.4 + sum(heights))
     rows = figure.subplots(len(cases), 1, squeeze=False, height_ratios=heights)
     dashed = "dashed: published mean" + ("" if result.exact else ", on another instance")
     for axes, case, outcomes in zip(rows[:, 0], cases, drawn, strict=True):
-        if outcomes:
-            plot_runs(axes, {one.method.label: one.rows for one in outcomes}, DELTA)
-        else:
-            axes.set(xticks=[], yticks=[], xlabel="samples until stopping")
+        plot_runs(axes, {one.method.label: one.rows for one in outcomes}, DELTA)
         for at, one in enumerate(outcomes):
             if one.published is not None:
                 ends = [one.published.mean] * 2, [at - 0.42, at + 0.42]
                 axes.plot(*ends, "--", color=GREY, lw=1.6, zorder=3)
         axes.set_title(f"{case.title}; {axes.get_title('left')}; {dashed}", fontsize=9, loc="left")
         axes.tick_params(axis="y", labelsize=8.5)
-        left_out = "; ".join(one.method.label for one in result.of(case) if one not in outcomes)
-        if left_out:
-            note = f"not shown, with runs that gave up: {left_out}"
-            axes.set_xlabel(f"{axes.get_xlabel()}\n{note}")
     figure.suptitle(f"{result.experiment.name}: {result.experiment.title}", fontweight="bold")
     return figure

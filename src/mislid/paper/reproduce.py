@@ -24,6 +24,9 @@ from mislid.paper.datasets import VARIABLE, locate
 from mislid.paper.experiments import DELTA, Case, Experiment, Method
 from mislid.simulation.replicate import Row, replicate_rows, summarise
 
+__all__ = ["Comparison", "Outcome", "Result", "Statistics", "compare", "published_statistics"]
+__all__ += ["run_experiment", "statistics_of"]
+
 # Called with a case, a method, the number of finished runs and of all: before the first, after
 # each, and at the end, where all may have been there already.
 Tell = Callable[[Case, Method, int, int], object]
@@ -45,8 +48,6 @@ class Statistics(NamedTuple):
         Number of wrong answers.
     seconds
         The mean of their times; None where it was not published.
-    unanswered
-        Runs that gave up, which makes the mean a lower bound.
     """
 
     runs: int
@@ -54,7 +55,6 @@ class Statistics(NamedTuple):
     std: float
     wrong: int
     seconds: float | None
-    unanswered: int = 0
 
 
 def statistics_of(rows: Sequence[Row]) -> Statistics:
@@ -63,7 +63,7 @@ def statistics_of(rows: Sequence[Row]) -> Statistics:
     Examples
     --------
     >>> statistics_of([Row(0, 10, True, "stopped", 0.1), Row(1, 30, False, "stopped", 0.3)])
-    Statistics(runs=2, mean=20.0, std=14.142..., wrong=1, seconds=0.2, unanswered=0)
+    Statistics(runs=2, mean=20.0, std=14.142..., wrong=1, seconds=0.2)
     """
     summary, runs = summarise(rows), len(rows)
     return Statistics(
@@ -72,7 +72,6 @@ def statistics_of(rows: Sequence[Row]) -> Statistics:
         summary.std_samples * math.sqrt(runs / max(runs - 1, 1)),
         sum(row.correct is False for row in rows),
         summary.mean_seconds,
-        sum(row.correct is None for row in rows),
     )
 
 
@@ -83,7 +82,7 @@ def published_statistics() -> dict[tuple[str, str], Statistics]:
     Examples
     --------
     >>> published_statistics()["A_eps5", "LinGapE"]
-    Statistics(runs=500, mean=552.756, std=536.166, wrong=473, seconds=1.46, unanswered=0)
+    Statistics(runs=500, mean=552.756, std=536.166, wrong=473, seconds=1.46)
     """
     text = files(__package__).joinpath("published.csv").read_text(encoding="utf-8")
     return {

@@ -5,7 +5,6 @@ from mislid.plotting.pictures import (
     plot_counts,
     plot_proved,
     plot_runs,
-    save_runs,
 )
 from mislid.plotting.theme import as_png, save
 
@@ -16,5 +15,4 @@ __all__ = [
     "plot_proved",
     "plot_runs",
     "save",
-    "save_runs",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -192,7 +191,7 @@ def plot_proved(axes: Axes, runs: Mapping[str, Identification]) -> None:
     axes.axhline(pairs, color=GREY, lw=0.9, ls="--")
     for at, (name, found) in enumerate(runs.items()):
         end, times = found.samples, sorted(found.settled.values())
-        label = f"{name}: {end:,}"
+        label = f"{name}: {end:,}{', wrong answer' if found.correct is False else ''}"
         if not times:
             axes.plot([end], [0.0], "X", color=CONTRAST, ms=8, clip_on=False, label=label)
             continue
@@ -271,44 +270,6 @@ def plot_runs(axes: Axes, groups: Mapping[str, Sequence[Row]], delta: float) -> 
 def height_of(groups: int) -> float:
     """Inches that this many groups need."""
     return 1.0 + 0.42 * groups
-
-
-def save_runs(
-    path: str | os.PathLike[str], groups: Mapping[str, Sequence[Row]], delta: float
-) -> None:
-    """`plot_runs` as a .png or .svg file, whole or not at all.
-
-    Parameters
-    ----------
-    path
-        The file.
-    groups, delta
-        As in `plot_runs`.
-
-    Raises
-    ------
-    FileFormatError, ProblemError, MissingPackageError
-        As in `plot_runs` and `save`.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from mislid import Instance, Model
-    >>> from mislid.simulation.replicate import replicate_rows
-    >>> instance = Instance(Model([[1.0], [2.0]], misspecification=0.1), [1.0, 2.0])
-    >>> names = ("mislid", "uniform")
-    >>> runs = {name: replicate_rows(instance, 1, runs=5, algorithm=name) for name in names}
-    >>> with TemporaryDirectory() as folder:
-    ...     save_runs(f"{folder}/runs.svg", runs, delta=0.05)
-    ...     text = Path(folder, "runs.svg").read_text()
-    >>> "samples until stopping" in text and "uniform" in text
-    True
-    """
-    with theme.drawing():
-        figure = theme.new_figure(height_of(len(groups)))
-        plot_runs(figure.subplots(), groups, delta)
-    theme.save(figure, path)
 
 
 def _scale(axes: Axes, samples: Vector) -> None:

@@ -53,9 +53,9 @@ _STYLE: Any = {
 
 
 def require_matplotlib(what: str = "a picture") -> None:
-    """Refuse to go on without matplotlib; `what` needs it."""
+    """Raise an error that says what to install where matplotlib is missing."""
     try:
-        import matplotlib as mpl  # noqa: F401 - said before anything is computed
+        import matplotlib as mpl  # noqa: F401 - whether it is there
     except ImportError:
         raise MissingPackageError(
             f"{what} needs matplotlib (pip install 'mislid[plots]')"

@@ -1,6 +1,6 @@
 """Access control: host names, origins, tokens and cookies.
 
-The usual attacker is a page of another site in the browser of somebody who may see studies. It can
+The usual attacker is a page of another site in the browser of a user who may see studies. It can
 make that browser send requests here, so Origin is checked on every address. It can also make a
 foreign host name lead to this computer, so Host must be a name that the server knows.
 """
@@ -179,7 +179,7 @@ class Gate:
         return None
 
     def _unknown(self, scope: Scope, headers: Headers) -> Response | None:
-        """The answer to somebody without the token and without a cookie."""
+        """The answer to a client without the token and without a cookie."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         is_bearer = scheme.lower() == "bearer"
         if is_bearer and self._policy.knows(token.strip()):

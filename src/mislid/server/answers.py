@@ -84,7 +84,7 @@ def refusal(
 
 
 def refused(problem: Exception) -> Response:
-    """An exception as an answer, without anything that only the log may know."""
+    """An exception as an answer, without details that belong in the server's log."""
     if isinstance(problem, HTTPException):
         return refusal(problem.status_code, problem.detail, headers=problem.headers)
     status = next(_STATUS[kind] for kind in type(problem).__mro__ if kind in _STATUS)

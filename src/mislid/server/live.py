@@ -1,7 +1,7 @@
 """Live studies: views of them as JSON, one reader of each log, and streams of events.
 
 A view is computed once for all who look. A `Channel` keeps the newest events of a study in memory
-for all who are up to date. Others get theirs from the storage, so a stream can continue from any
+for streams that are up to date. The others read the storage, so a stream can continue from any
 number.
 """
 
@@ -24,8 +24,8 @@ from mislid.study.session import Session
 from mislid.study.storage import Storage
 from mislid.study.storage.interface import Line
 
-# Seconds between looks at a log, between signs of life, and before a read that failed is repeated.
-POLL, BEAT, AGAIN = 0.08, 15.0, 1.0
+# Seconds between looks at a log, and between signs of life.
+POLL, BEAT = 0.08, 15.0
 # Events that are read or sent at once, streams that may be open, and studies that are in memory.
 AT_ONCE, MOST_STREAMS, MOST_STUDIES = 2_000, 600, 32
 
@@ -68,7 +68,7 @@ class Seen:
 
     @property
     def events(self) -> int:
-        """After how many events something was computed."""
+        """The number of events that the newest view covers."""
         return max((events for events, _ in self.views.values()), default=0)
 
     def compute(self, kind: str) -> tuple[int, bytes]:
@@ -91,6 +91,11 @@ def message(name: str, content: bytes, number: int | None = None) -> bytes:
     return first + b"event: %s\ndata: %s\n\n" % (name.encode(), content)
 
 
+def trouble(problem: Exception) -> bytes:
+    """An error as the last message of a stream."""
+    return message("trouble", bytes(refused(problem).body))
+
+
 def logged(entries: Iterable[Entry]) -> list[bytes]:
     """Events of the log as server-sent events."""
     return [message("logged", packed(event_json(one)), one.sequence) for one in entries]
@@ -99,29 +104,28 @@ def logged(entries: Iterable[Entry]) -> list[bytes]:
 class Channel:
     """A study whose log is followed by a task, with its newest events up to `last`.
 
-    `trouble` is the last error as a message, empty if there is none. `end` is the last message of
-    all streams, None while the log is there.
+    `end` is the last message of all streams, None while the log can be read. Clients then ask for
+    another stream.
     """
 
     task: asyncio.Task[None]
 
     def __init__(self, line: Line) -> None:
         self.key, self.last, self.newest = line.key, line.last, list[bytes]()
-        self.trouble = b""
         self.end: bytes | None = None
         self.listeners = 0
         self.changed = asyncio.Event()
 
     def wake(self) -> None:
-        """Let all who wait look."""
+        """Wake the streams that wait."""
         self.changed.set()
         self.changed = asyncio.Event()
 
 
 class Hub:
-    """All studies of a storage that somebody looks at: their views and channels.
+    """The studies of a storage that clients look at: their views and channels.
 
-    One quick view, one slow view and one change of a study are worked at at a time.
+    At a time, it computes one quick and one slow view, and makes one change.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -176,25 +180,21 @@ class Hub:
         return kept[1]
 
     async def stream(self, line: Line, after: int) -> AsyncIterator[bytes]:
-        """Server-sent events for somebody who knows the log up to a number."""
+        """Server-sent events for a client that has the log up to a number."""
         yield b"retry: 1000\n\n"
         if after > line.last:  # the log was longer before a backup took its place
             after = line.last
             yield message("reset", b"{}", after)
         async with self._following(line) as channel:
-            trouble = b""
             while not self._is_ending:
                 changed = channel.changed
                 while after < channel.last:
                     try:
                         texts, after = await self._after(channel, after)
                     except MislidError as problem:
-                        yield message("trouble", bytes(refused(problem).body))
-                        return  # and the client tries again
+                        yield trouble(problem)
+                        return
                     yield b"".join(texts)
-                if trouble != channel.trouble:
-                    trouble = channel.trouble
-                    yield trouble or message("recovered", b"{}")
                 if channel.end is not None:
                     yield channel.end
                     return
@@ -215,7 +215,7 @@ class Hub:
 
     @asynccontextmanager
     async def _following(self, line: Line) -> AsyncIterator[Channel]:
-        """The channel of a study, which lives as long as somebody listens."""
+        """The channel of a study, which exists as long as a stream listens."""
         channel = self._channels.get(line.key)
         if channel is None:
             channel = self._channels[line.key] = Channel(line)
@@ -231,8 +231,8 @@ class Hub:
     async def _follow(self, channel: Channel) -> None:
         """Read the log of a study again and again."""
         while channel.end is None:
-            await asyncio.sleep(AGAIN if channel.trouble else POLL)
-            before, news = channel.trouble, list[bytes]()
+            await asyncio.sleep(POLL)
+            news = list[bytes]()
             try:
                 # With the last known event, since a log without it was replaced by a backup: then
                 # streams end, and clients who come back are told to reset.
@@ -241,12 +241,11 @@ class Hub:
             except UnknownStudyError:
                 channel.end = message("gone", b"{}")
             except Exception as problem:  # noqa: BLE001 - it may pass, and is told
-                channel.trouble = message("trouble", bytes(refused(problem).body))
+                channel.end = trouble(problem)
             else:
-                channel.trouble = b""
                 if news:
                     channel.newest, channel.last = news, entries[-1].sequence
                 if not entries:
                     channel.end = b""
-            if channel.end is not None or news or channel.trouble != before:
+            if channel.end is not None or news:
                 channel.wake()

@@ -9,20 +9,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Matrix, Vector, as_arm, as_array, as_noise, as_number, fill, frozen
+from mislid._validation import (
+    Matrix,
+    Vector,
+    as_arm,
+    as_array,
+    as_noise,
+    as_number,
+    check_all,
+    fill,
+    frozen,
+)
 from mislid.engine import loop
 from mislid.engine.loop import Source
 from mislid.errors import ProblemError
-from mislid.model import Instance, Model
+from mislid.model import Instance
 from mislid.question import parse_noise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Standard deviations, a range, a noise model, or None for the instance's own noise.
 AssumedNoise = ArrayLike | tuple[float, float] | str | None
@@ -68,36 +75,6 @@ class Environment:
     def K(self) -> int:
         """Number of arms."""
         return int(self.means.size)
-
-    def instance(
-        self, model: Model, names: Iterable[str] | Iterable[int] | None = None
-    ) -> Instance:
-        """The instance of a model that has this environment's means and noise.
-
-        Parameters
-        ----------
-        model
-            Of the same K arms.
-        names
-            Labels of the arms.
-
-        Returns
-        -------
-        Instance
-            What `identify` takes, besides the environment.
-
-        Raises
-        ------
-        ProblemError
-            If the model is none or has another number of arms, or the names do not fit them.
-
-        Examples
-        --------
-        >>> model = Model([[1], [2]], misspecification=0.1)
-        >>> Bernoulli([0.2, 0.5]).instance(model).noise.tolist()
-        [0.5, 0.5]
-        """
-        return Instance(model, self.means, self.noise, names)
 
     def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
         """Rewards of one arm; environments without a source override this.
@@ -191,7 +168,8 @@ class Bernoulli(Environment):
 
     def __init__(self, means: ArrayLike) -> None:
         vector = _as_means(means)
-        _refuse(vector, (vector < 0.0) | (vector > 1.0), "probabilities from 0 to 1")
+        is_rate = (vector >= 0.0) & (vector <= 1.0)
+        check_all(is_rate, vector, "means", "probabilities from 0 to 1")
         super().__init__(vector, np.full(vector.size, 0.5))
 
     def source(self) -> Source:  # noqa: D102 - the base class has it
@@ -210,8 +188,8 @@ class Bounded(Environment):
     low, high
         The ends of the range.
     concentration
-        What the distributions' shapes add up to: 2 is the uniform distribution for a mean in the
-        middle, less pushes rewards to both ends, more pulls them to the mean.
+        Sum of the two shape parameters. For a mean in the middle, 2 is the uniform distribution;
+        less pushes rewards to both ends, more pulls them to the mean.
 
     Raises
     ------
@@ -233,8 +211,8 @@ class Bounded(Environment):
         low = as_number(low, "low", low=-math.inf, high=math.inf)
         high = as_number(high, "high", low=low, high=math.inf, low_open=True)
         vector = _as_means(means)
-        outside = (vector <= low) | (vector >= high)
-        _refuse(vector, outside, f"above low={low:g} and below high={high:g}")
+        inside = (vector > low) & (vector < high)
+        check_all(inside, vector, "means", f"above low={low:g} and below high={high:g}")
         super().__init__(vector, np.full(vector.size, 0.5 * (high - low)))
         positive = as_number(concentration, "concentration", low=0, high=math.inf, low_open=True)
         fill(self, reward_range=(low, high), concentration=positive)
@@ -312,6 +290,7 @@ def as_environment(
     Answers are judged by the instance's means, so these must agree. Where stopping rules rely on
     the instance's noise, the environment's must not be larger.
 
+    >>> from mislid.model import Model
     >>> instance = Instance(Model([[1], [2]], misspecification=0.1), [0.2, 0.5])
     >>> type(as_environment(None, instance)).__name__
     'Gaussian'
@@ -352,6 +331,7 @@ def as_assumed(
 
     Examples
     --------
+    >>> from mislid.model import Model
     >>> instance = Instance(Model([[1], [2]], misspecification=0.1), [0.2, 0.5])
     >>> source, noise = as_assumed("bernoulli", None, instance)
     >>> type(source).__name__, noise
@@ -393,12 +373,6 @@ def _as_means(means: ArrayLike) -> Vector:
     if vector.size < 2:
         raise ProblemError(f"means must have at least 2 entries, one per arm; got {vector.size}")
     return frozen(vector)
-
-
-def _refuse(means: Vector, wrong: Any, allowed: str) -> None:
-    if wrong.any():
-        k = int(np.argmax(wrong))
-        raise ProblemError(f"means must be {allowed}; got {float(means[k])!r} at index {k}")
 
 
 def _source(draw: Any, *columns: Vector, table: Matrix | None = None) -> Source:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,8 +29,6 @@ STOPPED_RUN, EXHAUSTED_RUN, INTERRUPTED = "stopped", "budget exhausted", "interr
 STATUS = {STOPPED: STOPPED_RUN, EXHAUSTED: EXHAUSTED_RUN}
 # Measurements between two looks at the keyboard.
 PAUSE = 20_000
-# Calls of a callback are this factor apart in samples, unless `every` says otherwise.
-GROWTH = 1.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,7 +206,7 @@ def identify(
     assume_noise: AssumedNoise = None,
     cost: ArrayLike | None = None,
     callback: Callback | None = None,
-    every: int | None = None,
+    every: int = 100,
 ) -> Identification:
     """Measure arms of the instance, in simulation, until its m best are known at error rate delta.
 
@@ -253,7 +250,7 @@ def identify(
         changes no decision. What it raises ends the run and reaches the caller, but for Ctrl-C,
         after which the status is "interrupted".
     every
-        Samples between two calls; by default each comes when they have grown by a twentieth.
+        Samples between two calls.
 
     Returns
     -------
@@ -276,10 +273,10 @@ def identify(
     How the evidence grew until it reached the threshold:
 
     >>> seen = []
-    >>> again = identify(Instance(model, [1.0, 1.5, 2.6]), 1, callback=seen.append)
+    >>> again = identify(Instance(model, [1.0, 1.5, 2.6]), 1, callback=seen.append, every=1)
     >>> seen[0].samples, seen[-1].samples == again.samples == found.samples
-    (2, True)
-    >>> seen[0].evidence < 1.0 <= seen[-1].evidence
+    (1, True)
+    >>> seen[-2].evidence < 1.0 <= seen[-1].evidence
     True
     """
     source, noise = as_assumed(assume_noise, environment, as_instance(instance))
@@ -295,8 +292,7 @@ def identify(
     budget = int(np.iinfo(np.int64).max)
     if max_samples is not None:
         budget = as_count(max_samples, "max_samples", 1)
-    if every is not None:
-        every = as_count(every, "every", 1)
+    every = as_count(every, "every", 1)
     if callback is not None and not callable(callback):
         raise ProblemError(f"callback must be a function of one Progress; got {shown(callback)}")
     root = as_seed(seed)
@@ -322,14 +318,14 @@ class Run:
         rule = engine.algorithm
         self.own = bool(getattr(rule, "own_test", False)) and engine.stopping.name == "heuristic"
 
-    def go(self, budget: int, callback: Callback | None = None, every: int | None = None) -> str:
+    def go(self, budget: int, callback: Callback | None = None, every: int = 1) -> str:
         """Run to an answer or to the end of the budget; Ctrl-C ends it between two pauses."""
         engine = self.engine
         try:
             while True:
                 due, code = budget, RUNNING
                 if callback is not None:
-                    due = _next_call(engine.samples, every, len(engine.design))
+                    due = (engine.samples // every + 1) * every
                 while code == RUNNING and engine.samples < due:
                     code = self.advance(budget, min(PAUSE, due - engine.samples))
                 if callback is not None:
@@ -413,14 +409,3 @@ class Run:
             scatter=engine.scatter,
             settled=engine.settled(),
         )
-
-
-def _next_call(samples: int, every: int | None, first: int) -> int:
-    """The number of samples, above the present one, at which a callback is due.
-
-    >>> [_next_call(samples, None, 12) for samples in (0, 12, 100)], _next_call(120, 50, 12)
-    ([12, 13, 105], 150)
-    """
-    if every is not None:
-        return (samples // every + 1) * every
-    return max(first, samples + 1, math.ceil(GROWTH * samples))

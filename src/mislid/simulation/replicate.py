@@ -177,8 +177,6 @@ def replicate_settings(
     (3, 3, {'delta': 0.1})
     """
     as_instance(instance)
-    if not options.keys().isdisjoint({"callback", "every"}):
-        raise ProblemError("callback and every are for one run of identify; many have progress")
     m, seed = as_top_m(m, instance.K), as_count(seed, "seed", 0, LARGEST_SEED)
     return settings_of(instance, m, as_count(runs, "runs", 1, MOST_RUNS), seed, options)
 

@@ -1,6 +1,6 @@
-"""Suites of tests for the sampling rules, stopping rules and storages of others.
+"""Suites of tests for your own sampling rules, stopping rules and storages.
 
-Each suite is a class with one method to override, which gives the part. pytest collects a subclass
+Each suite is a class; override the method that returns what is tested. pytest collects a subclass
 whose name begins with `Test`.
 
 Examples

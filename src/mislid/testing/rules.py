@@ -27,7 +27,7 @@ LEVEL = 1e-4
 _SAMPLES, _DELTA = 60, 1e-12
 # Measurements of every arm after which a stopping rule is asked.
 _TIMES = 2 ** np.arange(21)
-# Leads in standard deviations that chance gives with more than these probabilities.
+# Leads, in standard deviations, that occur by chance with more than these probabilities.
 _LEADS = {0.05: 1.6, 1e-6: 4.7}
 
 
@@ -74,7 +74,7 @@ _PAIR = [[1.0], [1.0]]
 _PLANE = [[1.0, 0.3], [0.3, 1.0], [-1.0, -1.0], [-0.5, 0.2]]
 _WALLS = [[1.0, 0.0], [1.0, 0.0], [-0.25, 1.0], [0.25, 1.0], [-1.0, 0.0]]
 
-# An answer that comes at all is wrong: the arms at its border are equal, and others far from them.
+# Every answer is wrong: the arms at its border are equal, and the others far from them.
 # Of the last instance, the line puts the fourth arm above the third: only a tube as wide as
 # declared allows the truth.
 TIED = (
@@ -375,14 +375,9 @@ class StoppingRuleSuite:
 
 
 def _check_verdict(verdict: Verdict, case: Case) -> None:
-    """Check that a verdict names arms that there are, in their roles."""
-    arms = set(range(case.instance.K))
+    """Check the roles of arms and numbers; that these are valid the engine checks."""
     answer, pair = verdict.answer or (), verdict.pair
-    assert isinstance(verdict.decided, bool | np.bool), "decided must be True or False"
-    assert len(answer) == len(set(answer) & arms) == case.m, (
-        f"the answer must be {case.m} different arms ({case.name}); got {answer}"
-    )
-    assert pair is None or (pair[0] in arms - set(answer) and pair[1] in answer), (
+    assert pair is None or (pair[0] not in answer and pair[1] in answer), (
         f"the pair must be an arm outside the answer and one of it ({case.name}); got {pair}"
     )
     numbers = verdict.statistic, verdict.threshold

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import closing, suppress
-from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
 
 from mislid.errors import CorruptStorageError, DuplicatedStudyError, UnknownStudyError
 from mislid.study.events import Entry
 from mislid.study.storage import Storage
-
-if TYPE_CHECKING:
-    from threading import Barrier
-
-# Processes that write at once, and blocks that each of them writes.
-_PROCESSES, _BLOCKS = 3, 10
 
 
 def _entries(first: int, last: int) -> list[Entry]:
@@ -38,23 +29,11 @@ class _Undo(Exception):
     """Ends a block in which something was appended."""
 
 
-def _write_blocks(opener: Callable[[], Storage], key: int, barrier: Barrier) -> None:
-    """Append blocks; run by several processes at once."""
-    barrier.wait(60.0)
-    with closing(opener()) as storage:
-        for _ in range(_BLOCKS):
-            with storage.locked(key) as log:
-                known = len(log.read())
-                time.sleep(0.005)  # others come in now, unless they have to wait
-                log.append(_entries(known + 1, known + 2))
-
-
 class StorageSuite:
-    """Tests of a storage; override `open_storage`, and `open_elsewhere` if processes can share it.
+    """Tests of a storage; override `open_storage`.
 
-    A subclass that overrides `setup_method` or `teardown_method` has to call these here as well.
-    Not tested is what a crash leaves behind: a storage that writes its file in place passes, though
-    a process that is killed meanwhile may leave half of it.
+    A subclass that overrides `setup_method` or `teardown_method` must call these here as well.
+    Several processes and crashes are not tested.
 
     Examples
     --------
@@ -87,19 +66,6 @@ class StorageSuite:
             the same again.
         """
         raise NotImplementedError("a suite for storages must override open_storage")
-
-    def open_elsewhere(self) -> Callable[[], Storage] | None:
-        """How another process opens the storage that is tested.
-
-        Returns
-        -------
-        callable or None
-            Something that gives another handle of the same place as `open_storage` and that pickle
-            can hand to a new process, such as `functools.partial(FileStorage, path)`; the class has
-            to be in a module that can be imported. None, the default, where only one process can
-            use a storage, as with memory: its test is left out.
-        """
-        return None
 
     def _open(self) -> Storage:
         self._opened.append(self.open_storage())
@@ -241,20 +207,6 @@ class StorageSuite:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(write, storages))
         assert storages[0].read(key) == _entries(1, 120)
-
-    def test_processes_wait_for_each_other(self) -> None:
-        """As threads do; each process opens the storage for itself."""
-        opener = self.open_elsewhere()
-        if opener is None:
-            return
-        storage, context = self._open(), get_context("spawn")
-        key = storage.create("first", [])
-        with context.Manager() as manager, ProcessPoolExecutor(_PROCESSES, context) as pool:
-            barrier = manager.Barrier(_PROCESSES)
-            writers = [pool.submit(_write_blocks, opener, key, barrier) for _ in range(_PROCESSES)]
-            for writer in writers:
-                writer.result()
-        assert storage.read(key) == _entries(1, 2 * _PROCESSES * _BLOCKS)
 
     def test_many_may_open_and_create_at_once(self) -> None:
         """One of them gets the name."""

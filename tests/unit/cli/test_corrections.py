@@ -1,6 +1,7 @@
 """`mislid study correct`, `void` and `redeclare`."""
 
 import json
+import re
 from pathlib import Path
 
 from helpers.study_calls import Call, refused
@@ -21,7 +22,8 @@ def test_a_value_is_corrected_and_both_stay_in_the_log(created: Call) -> None:
     log = json.loads(created("export", "s", "--events", "--format", "json").out)
     fact = next(event["fact"] for event in log if event["kind"] == "corrected")
     assert (fact["values"], fact["reason"]) == ([0.52], "wrong column")
-    assert "corrections       1, in the log" in created("status", "s", "--no-forecast").out
+    status = created("status", "s", "--no-forecast").out
+    assert re.search("(?m)^corrections +1, in the log$", status), status
     assert created("correct", "s", "--row", 0, -0.3).status == 0  # a negative value is no option
 
 
@@ -31,7 +33,7 @@ def test_a_refuted_declaration_and_its_mend(created: Call, folder: Path) -> None
     assert "contradicted, no proof" in done.out
     assert done.err.startswith("Warning: ")
     assert created("status", "s", "--no-forecast", "--exit-code").status == 4
-    refused(created("result", "s"), 1, "has not decided")
+    refused(created("result", "s"), 1, "has not decided", "data contradict what was declared")
     assert "nothing is proven" in created("ask", "s").err
     line = json.loads(created("list", "--format", "json").out)[0]
     assert (line["status"], line["guarantee"]) == ("contradicted", "no proof")

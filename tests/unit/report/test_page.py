@@ -114,9 +114,8 @@ def test_the_table_has_the_numbers_of_the_study(
         values = observed.get_group(label)
         mean, low, high, estimate = (float(text.replace("\N{MINUS SIGN}", "-")) for text in numbers)
         assert int(count) == len(values)
-        # Two decimals: as many digits as an interval's half width has that matter.
-        assert mean == pytest.approx(values.mean(), abs=0.00501)
-        assert [low, high] == pytest.approx(ends[label], abs=0.00501)
+        assert mean == pytest.approx(values.mean(), rel=0.000501)  # four digits
+        assert [low, high] == pytest.approx(ends[label], rel=0.000501)
         assert abs(estimate - mean) < 0.3
         assert (inside == "yes") == (label == "c")
 

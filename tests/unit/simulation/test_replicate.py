@@ -241,7 +241,6 @@ def test_settings_tell_composed_options_apart():
     ("arguments", "sentence"),
     [
         ({"seed": -1}, "seed must be an integer at least 0; got -1"),
-        ({"callback": print}, "callback and every are for one run of identify"),
         (
             {"jobs": 2, "client": 5},
             "only one of jobs, client and .* got jobs=2, client=5",

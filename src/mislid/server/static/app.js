@@ -155,7 +155,6 @@ class StudyView {
       // Browsers try again by themselves, but not after an answer that refuses.
       if (source.readyState === EventSource.CLOSED) setTimeout(() => { this.askAll(); this.listen(); }, 3000);
     });
-    source.addEventListener("recovered", () => { say("live"); this.askAll(); });
     source.addEventListener("logged", (event) => this.logged(JSON.parse(event.data)));
     source.addEventListener("trouble", (event) => this.trouble(JSON.parse(event.data).error.message));
     source.addEventListener("gone", () => { source.close(); say("the study was deleted"); });

@@ -7,7 +7,6 @@ import pytest
 
 from helpers.web_server import Page
 from mislid.errors import MissingDataError
-from mislid.paper import datasets as subject
 from mislid.paper.datasets import (
     CATALOGUE,
     Collection,
@@ -39,7 +38,6 @@ def lastfm(site, monkeypatch):
     file = DataFile(PLACE, sha256(LISTENINGS), site.url(ARCHIVE), make=archive_member)
     collection = Collection("counts", "a licence", "someone", (file,))
     monkeypatch.setitem(CATALOGUE, "lastfm", collection)
-    monkeypatch.setattr(subject, "RETRIES", 0)
     archive = zipped(**{"readme.txt": b"hello", "user_artists.dat": LISTENINGS})
     site.pages[ARCHIVE] = Page(archive)
     return collection
@@ -94,7 +92,6 @@ def looked_at(content, name):
 
 
 def test_a_download_with_another_checksum_is_not_opened(site, tmp_path, monkeypatch):
-    monkeypatch.setattr(subject, "RETRIES", 0)
     checksums = sha256(b"made"), sha256(b"other")
     file = DataFile("instances/D.npz", checksums[0], site.url("/p"), checksums[1], looked_at)
     monkeypatch.setitem(CATALOGUE, "instances", Collection("", "", "", (file,)))

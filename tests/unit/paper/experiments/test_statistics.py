@@ -42,12 +42,6 @@ def test_statistics_are_those_of_the_runs(shared_data):
         assert found.seconds == pytest.approx(kept.seconds, abs=5e-3)
 
 
-def test_runs_without_an_answer_are_counted_apart():
-    rows = [Row(0, 5, None, "budget exhausted", 0.1), Row(1, 5, False, "stopped", 0.1)]
-    statistics = statistics_of(rows)
-    assert (statistics.wrong, statistics.unanswered) == (1, 1)
-
-
 def statistics(samples, wrong=0):
     values = np.asarray(samples, dtype=float)
     return Statistics(values.size, values.mean(), values.std(ddof=1), wrong, 0.1)
