@@ -14,6 +14,14 @@ from mislid._validation import Matrix
 from mislid.algorithms import Algorithm, MisLid
 from mislid.model import Instance, Model
 
+__all__ = [
+    "EXPERIMENTS",
+    "Case",
+    "Experiment",
+    "Method",
+    "Recipe",
+]
+
 DELTA = 0.05
 HEURISTIC, GUARANTEED = "heuristic", "guaranteed"
 # Tells an instance's random numbers from those of runs, which are the children 0, 1, ...

@@ -145,24 +145,6 @@ def test_scatter_does_not_fall(name: str) -> None:
         assert f"scatter[{k}] must be" in refusal(forged)
 
 
-@pytest.mark.parametrize(
-    ("model", "new", "failure"),
-    [
-        (NoiseModel("bounded", -3.0, 5.0), ([4.0], [21.0], [0.1]), "must be of values within"),
-        (NoiseModel("bounded", -3.0, 5.0), ([4.0], [-13.0], [0.1]), "must be of values within"),
-        (NoiseModel("bounded", -3.0, 5.0), ([4.0], [8.0], [4.1]), "nearer to that of the next"),
-        (NoiseModel("bounded", -3.0, 5.0), ([0.0], [0.0], [0.1]), "equal as the count"),
-        (NoiseModel("unknown"), ([4.0], [8.0], [-0.1]), "at most that of the next time"),
-        (NoiseModel("bernoulli"), ([4.0], [5.0], [0.0]), "must be of values within"),
-        (NoiseModel("bernoulli"), ([4.0], [2.5], [0.0]), "must be a whole number"),
-    ],
-)
-def test_what_cannot_come_between_two_times(model: Any, new: Any, failure: str) -> None:
-    with pytest.raises(Failure, match=failure):
-        model.refuse_later("times[0]", *(np.array(part) for part in new))
-    model.refuse_later("times[0]", np.array([4.0]), np.array([2.0]), np.array([0.0]))
-
-
 def test_less_scatter_cannot_be_claimed_where_evidence_rests_on_it() -> None:
     for name in CASES:
         if not name.startswith(("bounded, drifting", "unknown noise")):
