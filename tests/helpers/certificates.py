@@ -230,7 +230,7 @@ def random_case(rng: np.random.Generator) -> Case:
         collinear=d > 1 and bool(rng.random() < 0.2),
         algorithm="mislid-paper" if lazy else "mislid",
         unmeasured=int(rng.integers(1, K)) if lazy else 0,
-        level=float(rng.choice([0.0, -3.0, 1000.0])) if model == "known" else 0.0,
+        level=float(rng.choice([0.0, -3.0, 1e3, 1e10])) if model == "known" else 0.0,
         n=int(rng.integers(1, 40)) if lazy else int(rng.choice([0, rng.integers(1, 40)])),
         seed=int(rng.integers(1 << 30)),
         model=model,
