@@ -33,7 +33,7 @@ lint: $(READY) ## check style, types and layers
 	$(BIN)/lint-imports
 
 fuzz: $(READY) ## try 20,000 nasty inputs on functions and commands, for ten minutes
-	PYTHONPATH=tests $(BIN)/python -m fuzz $(INPUTS)
+	MISLID_FUZZ_INPUTS="0 $(INPUTS)" $(BIN)/python -m pytest tests/fuzz
 
 faults: $(READY) ## break processes and databases under studies, each for five minutes, or SECONDS=3600
 	MISLID_FAULTS_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/faults/test_faults.py

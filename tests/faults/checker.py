@@ -55,15 +55,6 @@ class Measurement:
 
 
 @dataclass
-class Decision:
-    """One that the log records: the answer, and the data by which it was made."""
-
-    answer: list[str]
-    counts: dict[str, int]
-    sums: dict[str, float]
-
-
-@dataclass
 class Model:
     """A small replay of a log, by which effects get the names that clients use."""
 
@@ -75,7 +66,6 @@ class Model:
     asked: dict[str, list[int]] = field(default_factory=dict)  # trials by key
     samples: list[int] = field(default_factory=list)  # after every event
     changes: list[int] = field(default_factory=list)  # events after which rules begin anew
-    decisions: list[Decision] = field(default_factory=list)
     _samples: int = 0
 
     def take_in(self, row: Row) -> None:
@@ -145,13 +135,8 @@ class Model:
             self.gone.add(label)
         return ("retired", label, body["leaves"])
 
-    def _decided(self, body: dict[str, Any], _key: str | None) -> None:
-        counts: dict[str, int] = {}
-        sums: dict[str, float] = {}
-        for one in self.counted()[: body["samples"]]:
-            counts[one.label] = counts.get(one.label, 0) + 1
-            sums[one.label] = sums.get(one.label, 0.0) + one.value
-        self.decisions.append(Decision([self.labels[arm] for arm in body["answer"]], counts, sums))
+    def _decided(self, _body: dict[str, Any], _key: str | None) -> None:
+        return None
 
     def _contradicted(self, _body: dict[str, Any], _key: str | None) -> None:
         return None

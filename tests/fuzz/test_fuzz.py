@@ -1,5 +1,6 @@
 """A part of the inputs that `make fuzz` tries, and that the fuzzer finds what it looks for."""
 
+import os
 import time
 from typing import Any
 
@@ -9,11 +10,12 @@ from fuzz import functions
 from fuzz.run import faults
 from mislid.errors import MislidError, ProblemError
 
-INPUTS = 1_200
+# The first input, and the one after the last.
+INPUTS = range(*map(int, os.environ.get("MISLID_FUZZ_INPUTS", "0 1200").split()))
 
 
 def test_no_input_ends_in_a_traceback_or_hangs() -> None:
-    found = list(faults(range(INPUTS)))
+    found = list(faults(INPUTS))
     assert not found, "\n".join(map(str, found))
 
 

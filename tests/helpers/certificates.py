@@ -60,13 +60,7 @@ class Case:
     @property
     def told(self) -> dict[str, Any]:
         """What is said of the noise."""
-        return {
-            "known": {"noise": self.noise},
-            "unknown": {"noise": "unknown"},
-            "unknown-equal": {"noise": "unknown-equal"},
-            "bounded": {"noise": RANGE},
-            "bernoulli": {"noise": "bernoulli"},
-        }[self.model]
+        return {"noise": {"known": self.noise, "bounded": RANGE}.get(self.model, self.model)}
 
     def _values(self, means: Any, rng: np.random.Generator, arms: Any) -> Any:
         """What comes out of measurements of arms (n,), or of one."""

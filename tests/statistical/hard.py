@@ -87,13 +87,6 @@ def _one_best() -> Hard:
     return Hard(_instance(features, means, 0.6), 1, "one best arm", 800)
 
 
-def _one_worst() -> Hard:
-    """All but the worst arm are asked for, and four arms are equally bad but for a hair."""
-    features = [[1.0, -0.1], [-1.0, -0.2], [-1.0, 0.2], [-0.8, 0.5], [-0.9, -0.6]]
-    means = [1.0, -1.0 + TINY, -1.0 + TINY, -1.0 + TINY, -1.0]
-    return Hard(_instance(features, means, 0.4), 4, "m = K - 1", 800)
-
-
 def _unequal_noise() -> Hard:
     """The noisy arm of the tied pair misleads a rule that takes all arms for equally noisy."""
     features = [[1.0, 0.0, 0.3], [0.0, 1.0, 0.0], [0.2, 0.0, 1.0], [-1.0, 0.4, 0.0]]
@@ -129,7 +122,6 @@ HARD = {
     "walls": _walls(),
     "many": _many(),
     "one best": _one_best(),
-    "one worst": _one_worst(),
     "noises": _unequal_noise(),
     "tolerance": _beyond_the_tolerance(),
 }

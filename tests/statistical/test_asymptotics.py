@@ -7,11 +7,6 @@ with these seeds (12 runs, mean samples / (T ln(1/delta))):
 |---|---|---|---|
 | paper's, heuristic | 1.55 ± 0.08 | 1.16 ± 0.02 | 1.10 ± 0.01 |
 | paper's, guaranteed | 1.93 ± 0.13 | 1.22 ± 0.03 | 1.12 ± 0.01 |
-| empirical gains, heuristic | 1.46 ± 0.17 | 1.08 ± 0.03 | 1.04 ± 0.01 |
-| empirical gains, guaranteed | 2.01 ± 0.21 | 1.12 ± 0.03 | 1.05 ± 0.01 |
-
-Empirical gains need forced exploration: with direct draws 2 of 12 runs on four arms starved two
-arms after a misleading start and took three times as long as the others at 1e-300.
 """
 
 import math
@@ -22,7 +17,7 @@ import numpy as np
 import pytest
 
 from mislid import Instance, Model, characteristic_time, identify
-from mislid.algorithms import Algorithm, MisLid, as_algorithm
+from mislid.algorithms import Algorithm, as_algorithm
 
 RUNS = 12
 DELTAS = (1e-10, 1e-100, 1e-300)
@@ -31,7 +26,6 @@ INSTANCE, M = (
     2,
 )
 PAPER = as_algorithm("mislid-paper")
-EMPIRICAL = MisLid(gain="empirical", sampling="tracking", forced=True)
 
 
 class Ratio(NamedTuple):
@@ -64,14 +58,7 @@ def test_the_papers_sampling_approaches_the_lower_bound(stopping: str) -> None:
         assert at.mean + 4 * at.error > at.least
 
 
-@pytest.mark.parametrize("stopping", ["heuristic", "guaranteed"])
-def test_empirical_gains_come_closer(stopping: str) -> None:
-    last = ratio(EMPIRICAL, stopping, DELTAS[-1])
-    assert last.mean < 1.08
-    assert last.mean + 4 * last.error > last.least
-
-
 def test_uniform_sampling_does_not_approach_it() -> None:
-    """What the tests above would say about a rule that is not optimal."""
+    """What the test above would say about a rule that is not optimal."""
     last = ratio(as_algorithm("uniform"), "heuristic", DELTAS[-1])
     assert last.mean - 4 * last.error > 1.2
