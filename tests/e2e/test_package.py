@@ -48,7 +48,7 @@ def test_public_names_are_there_and_nothing_else():
 
 
 def environment_with_requirements(home):
-    """An interpreter of its own, with links to the core requirements of this one."""
+    """A new environment, with links to the core requirements of this one."""
     venv.create(home, with_pip=False, symlinks=True)
     python = home / "bin" / "python"
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"

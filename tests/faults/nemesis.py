@@ -1,4 +1,4 @@
-"""Breaks things, by a schedule that is a function of a seed alone."""
+"""Injects faults by a schedule that depends on the seed alone."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Crew:
             os.kill(self.processes[name], signal.SIGKILL)
 
     def revive(self) -> None:
-        """Start a follower for whoever has ended, unless all stop."""
+        """Start a successor for every worker that has ended, unless all stop."""
         names = {process: name for name, process in self.processes.items()}
         for process, status in json.loads(self._ask("ended")):
             name = names[process]

@@ -1,4 +1,4 @@
-"""What a client writes down: what it is going to do, and what came of it.
+"""Records of clients: each call before it is made, and its outcome.
 
 Every line is on the disk before the client goes on, so that the record of one that was killed says
 what it had been told by then.
@@ -19,7 +19,7 @@ INTENT, OK, REFUSED, UNKNOWN = "intent", "ok", "refused", "unknown"
 
 
 class Record:
-    """Lines of JSON in a file of its own for every life of a worker."""
+    """Lines of JSON, in one file for every life of a worker."""
 
     def __init__(self, file: Path) -> None:
         self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -51,7 +51,7 @@ class Operation:
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody has been told what came of it."""
+        """Whether no client knows the outcome."""
         return self.outcome not in (OK, REFUSED)
 
 

@@ -171,7 +171,7 @@ def nasty_words(entry: Any) -> str:
 
 
 def owned(make: Callable[[], Any], method: str) -> Callable[[random.Random], Any]:
-    """A method of an object that is made anew for every call."""
+    """A method of an object that is made for every call."""
 
     def prepared(dice: random.Random) -> tuple[str, Callable[[], Any]]:
         return call(getattr(make(), method), dice)
@@ -259,7 +259,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Certificate": lambda: study(decided=True).result.certificate,
     "CharacteristicTime": lambda: mislid.characteristic_time(model(), MEANS, 1, noise=0.3),
 }
-# What takes a generator, an environment or a log of its own.
+# Methods that take a generator, an environment or a log.
 INTERNAL = {("Engine", "advance"), ("Engine", "follow")}
 # Functions of subpackages that read files.
 READERS = {

@@ -1,4 +1,4 @@
-"""Studies that decided, of every kind, made in one go from given data."""
+"""Decided studies of every kind, from seeds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Case:
     integers: bool = False
     redundant: bool = False  # a column that depends on others
     collinear: bool = False  # two columns that are alike to eight digits
-    unmeasured: int = 0  # arms outside the spanner that nobody measures
+    unmeasured: int = 0  # arms outside the spanner that are not measured
     level: float = 0.0  # added to all means
     n: int = 20  # 0: what the study asks for, one by one
     seed: int = 0

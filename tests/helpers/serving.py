@@ -180,7 +180,7 @@ def wait_for(condition: Any, seconds: float = 30.0) -> Any:
 
 
 class Command:
-    """`mislid serve` in a process of its own, which can be killed and started again."""
+    """`mislid serve` in another process, which can be killed and started again."""
 
     def __init__(self, storage: Path, *options: str, port: int = 0) -> None:
         self.storage, self.options, self.port = storage, options, port

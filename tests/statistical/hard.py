@@ -1,4 +1,4 @@
-"""Instances on which a careless stopping rule errs, each for a reason of its own.
+"""Instances on which a careless stopping rule errs, each for another reason.
 
 The first m arms are the m best. Where the gap is tiny, an answer that comes at all is a toss of a
 coin, so that a rule that keeps its promise exhausts the budget of nearly every run.
@@ -62,7 +62,7 @@ def raised_arm() -> Instance:
 
 
 def _tied(eps: float) -> Hard:
-    """Arms of their own dimension: nobody else's measurements say which of two is ahead."""
+    """Every arm has its own dimension: only measurements of two arms tell which is ahead."""
     features = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]]
     means = [2.0, 0.5 * TINY, -0.5 * TINY, -2.0]
     return Hard(_instance(features, means, eps), 2, "the gap is tiny", 800)

@@ -1,4 +1,4 @@
-"""What the checker says of declarations: the same as the rules, by other ways."""
+"""Evidence against declarations: the checker computes the same as the rules."""
 
 import warnings
 
@@ -65,7 +65,7 @@ def test_a_refuted_declaration_proves_nothing() -> None:
     assert (outcome.ok, outcome.proven) == (True, False)
 
 
-def test_nobody_can_claim_a_proof_that_the_data_refute() -> None:
+def test_no_file_can_claim_a_proof_that_the_data_refute() -> None:
     found = contradicted()
     claimed = changed(found, ("decision", "proven"), True)
     assert "false: the data refute" in mislid.verify(sealed(claimed)).failure

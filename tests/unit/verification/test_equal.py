@@ -1,4 +1,4 @@
-"""The checker where arms share a noise that nobody knows: its bounds against those of the rules."""
+"""Arms that share an unknown noise: bounds of the checker against the evidence of the rules."""
 
 import math
 
