@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
 INPUTS ?= 20000
-SECONDS ?= 600
+SECONDS ?= 300
 # Where the published instances and runs are; without it, where `mislid data fetch` puts them.
 DATA ?= $(MISLID_DATA)
 REPRODUCED ?= build/reproduce
@@ -33,10 +33,10 @@ lint: $(READY) ## check style, types and layers
 	$(BIN)/lint-imports
 
 fuzz: $(READY) ## try 20,000 nasty inputs on functions and commands, for ten minutes
-	PYTHONPATH=tests $(BIN)/python -m fuzz $(INPUTS)
+	MISLID_FUZZ_INPUTS="0 $(INPUTS)" $(BIN)/python -m pytest tests/fuzz
 
-faults: $(READY) ## break processes and databases under studies, for ten minutes, or SECONDS=3600
-	PYTHONPATH=tests $(BIN)/python -m faults $(SECONDS)
+faults: $(READY) ## break processes and databases under studies, each for five minutes, or SECONDS=3600
+	MISLID_FAULTS_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/faults/test_faults.py
 
 bench: $(READY) ## measure the tables of docs/benchmarks.md
 	$(BIN)/python -m benchmarks

@@ -1,4 +1,4 @@
-"""Problems: seeded random ones and the published instances."""
+"""The published instances."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid import Instance, Model, load_instance
+from mislid import Instance, load_instance
 from mislid.errors import MislidError
 from mislid.paper.datasets import locate
 
@@ -42,16 +42,3 @@ def published() -> Iterator[Case]:
             progress(f"skipped: {missing}")
             return
         yield Case(name, load_instance(file, misspecification=misspecification), m)
-
-
-def random_case(arms: int, dimension: int, seed: int = 0, m: int = 3) -> Case:
-    """Unit features in random directions, and means linear up to 0.03.
-
-    >>> random_case(10, 5).instance.K
-    10
-    """
-    rng = np.random.default_rng([seed, arms, dimension])
-    features = rng.normal(size=(arms, dimension))
-    features /= np.linalg.norm(features, axis=1, keepdims=True)
-    means = features @ rng.normal(size=dimension) + 0.03 * rng.uniform(-1, 1, size=arms)
-    return Case(f"K={arms} d={dimension}", Instance(Model(features, 0.03), means), m)

@@ -10,9 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
+
+import mislid
 
 Found = TypeVar("Found")
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,10 +56,7 @@ def peak_bytes() -> int:
 
 def in_own_process(*arguments: object, **environment: str) -> Any:
     """What Python prints, in JSON, in a new process that sees this package first."""
-    found = find_spec("mislid")
-    assert found is not None
-    assert found.origin is not None
-    source = str(Path(found.origin).resolve().parents[1])
+    source = str(Path(mislid.__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],

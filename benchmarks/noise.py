@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,33 +41,27 @@ class Told(NamedTuple):
     options: Mapping[str, Any]
 
 
-def measured(told: Told, first: float | None) -> tuple[list[str], float]:
-    """A row, and the mean number of samples."""
+def measured(told: Told) -> list[Identification]:
+    """The runs of a row."""
     options = {"delta": DELTA, **told.options}
-    identify(told.instance, told.m, max_samples=10 * told.instance.K, **options)
-
-    def runs() -> tuple[Floats, int]:
-        found = [
-            identify(told.instance, told.m, seed=SEED + number, **options)
-            for number in range(told.runs)
-        ]
-        return np.array([one.samples for one in found]), sum(not one.correct for one in found)
-
-    (samples, wrong), _, cpu = timed(runs)
-    mean, error = float(samples.mean()), float(samples.std(ddof=1) / np.sqrt(told.runs))
-    progress(f"noise: {told.case}, {told.words}")
-    ratio = "" if first is None else f"{mean / first:.2f}"
-    row = [told.case, told.words, str(told.runs), f"{mean:,.0f} ± {error:,.0f}", ratio]
-    return [*row, str(wrong), f"{digits(1e6 * cpu / samples.sum())} µs"], mean
+    seeds = range(SEED, SEED + told.runs)
+    return [identify(told.instance, told.m, seed=seed, **options) for seed in seeds]
 
 
 def compared(pairs: list[Told]) -> list[list[str]]:
     """Rows; the ratios are to the first one of a case."""
     rows, firsts = [], dict[str, float]()
     for told in pairs:
-        row, mean = measured(told, firsts.get(told.case))
-        firsts.setdefault(told.case, mean)
-        rows.append(row)
+        progress(f"noise: {told.case}, {told.words}")
+        measured(told._replace(runs=1))  # loads the compiled code
+        found, _, cpu = timed(partial(measured, told))
+        samples = np.array([one.samples for one in found])
+        mean, error = samples.mean(), samples.std(ddof=1) / np.sqrt(told.runs)
+        row = [told.case, told.words, str(told.runs), f"{mean:,.0f} ± {error:,.0f}"]
+        row.append(f"{mean / firsts[told.case]:.2f}" if told.case in firsts else "")
+        firsts.setdefault(told.case, float(mean))
+        wrong = sum(not one.correct for one in found)
+        rows.append([*row, str(wrong), f"{digits(1e6 * cpu / samples.sum())} µs"])
     return rows
 
 
@@ -124,10 +119,26 @@ def skewed() -> dict[str, Floats]:
     return found
 
 
-def answered(found: list[Identification]) -> list[str]:
-    """How many runs came to an answer, and what part of all to a wrong one."""
-    wrong = sum(one.correct is False for one in found)
-    return [str(sum(one.answer is not None for one in found)), f"{wrong / len(found):.1%}"]
+def answered(
+    instance: Instance, runs: int, algorithms: tuple[str, ...], **options: Any
+) -> list[str]:
+    """For each delta, how many runs came to an answer, and what part of all to a wrong one."""
+    cells = []
+    for delta in DELTAS:
+        found = [
+            identify(
+                instance,
+                1,
+                seed=SEED + number,
+                delta=delta,
+                algorithm=algorithms[number % len(algorithms)],
+                **options,
+            )
+            for number in range(runs)
+        ]
+        wrong = sum(one.correct is False for one in found)
+        cells += [str(sum(one.answer is not None for one in found)), f"{wrong / runs:.1%}"]
+    return cells
 
 
 def wrong_answers(quick: bool) -> list[list[str]]:
@@ -139,24 +150,9 @@ def wrong_answers(quick: bool) -> list[list[str]]:
     rows, runs = [], 5 if quick else 1000
     for name, noise in skewed().items():
         source = Table(np.stack([GAP + noise, -noise], axis=1))
+        told = {"max_samples": BUDGET, "environment": source, "assume_noise": "unknown"}
         instance = Instance(Model(np.eye(2), np.inf), source.means, source.noise)
-        row = [name, str(runs)]
-        for delta in DELTAS:
-            found = [
-                identify(
-                    instance,
-                    1,
-                    seed=SEED + number,
-                    max_samples=BUDGET,
-                    environment=source,
-                    assume_noise="unknown",
-                    delta=delta,
-                    algorithm=("mislid", "uniform")[number % 2],
-                )
-                for number in range(runs)
-            ]
-            row += answered(found)
-        rows.append(row)
+        rows.append([name, str(runs), *answered(instance, runs, ("mislid", "uniform"), **told)])
         progress(f"noise: {name}")
     return rows
 
@@ -170,23 +166,9 @@ def unequal(quick: bool) -> list[list[str]]:
     rows, runs = [], 5 if quick else 400
     for quiet in QUIET:
         means, noise = [QUIET_GAP, 0.0, *[-2.0] * 10], [1.0, 1.0, *[quiet] * 10]
+        told = {"max_samples": QUIET_BUDGET, "assume_noise": "unknown-equal"}
         instance = Instance(Model(np.eye(12), np.inf), means, noise=noise)
-        row = [f"{quiet:g}", str(runs)]
-        for delta in DELTAS:
-            found = [
-                identify(
-                    instance,
-                    1,
-                    seed=SEED + number,
-                    max_samples=QUIET_BUDGET,
-                    assume_noise="unknown-equal",
-                    delta=delta,
-                    algorithm="uniform",
-                )
-                for number in range(runs)
-            ]
-            row += answered(found)
-        rows.append(row)
+        rows.append([f"{quiet:g}", str(runs), *answered(instance, runs, ("uniform",), **told)])
         progress(f"noise: not equal, {quiet:g}")
     return rows
 

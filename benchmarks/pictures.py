@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from statistics import median
 
 import matplotlib.pyplot as plt
 
@@ -13,36 +14,32 @@ COLOUR, GREY = "#2a7f9e", "#6b7280"
 LEFT_OUT = {"mislid", "oracle", "uniform", "rule"}
 
 
-def cells(name: str) -> dict[str, list[tuple[float, bool]]]:
-    """Ratios by rule, and whether each is a lower bound."""
-    with (DOCS / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+def ratios() -> dict[str, list[tuple[float, bool]]]:
+    """Ratios by rule, and whether each is a lower bound, in the order of their medians."""
+    with (DOCS / "tables" / "rivals-guaranteed.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
-    found = {}
-    for rule, *ratios, _ in rows:
-        if rule not in LEFT_OUT:
-            told = [cell for cell in ratios if cell]
-            found[rule] = [
-                (float(cell.lstrip("≥ ").split()[0]), cell.startswith("≥")) for cell in told
-            ]
-    return found
+    found = {
+        rule: [(float(cell.lstrip("≥ ").split()[0]), "≥" in cell) for cell in cells if cell]
+        for rule, *cells in rows
+        if rule not in LEFT_OUT
+    }
+    return dict(sorted(found.items(), key=lambda item: middle(item[1])))
 
 
 def middle(found: list[tuple[float, bool]]) -> float:
     """The median."""
-    values = sorted(value for value, _ in found)
-    return 0.5 * (values[(len(values) - 1) // 2] + values[len(values) // 2])
+    return median(value for value, _ in found)
 
 
 def main() -> None:
     """Draw the samples of other rules over those of the default."""
-    found = dict(sorted(cells("rivals-guaranteed").items(), key=lambda item: middle(item[1])))
+    found = ratios()
     figure, axes = plt.subplots(figsize=(8.5, 4.6), layout="constrained")
-    for place, ratios in enumerate(found.values()):
-        for cut, marker in ((False, "o"), (True, ">")):
-            values = [value for value, is_cut in ratios if is_cut is cut]
-            face = "white" if cut else COLOUR
-            axes.plot(values, [place] * len(values), marker, mfc=face, mec=COLOUR, ms=5, alpha=0.75)
-        axes.plot([middle(ratios)] * 2, [place - 0.32, place + 0.32], color="#d1495b", lw=2.2)
+    for place, row in enumerate(found.values()):
+        for value, is_cut in row:
+            face, marker = ("white", ">") if is_cut else (COLOUR, "o")
+            axes.plot(value, place, marker, mfc=face, mec=COLOUR, ms=5, alpha=0.75)
+        axes.plot([middle(row)] * 2, [place - 0.32, place + 0.32], color="#d1495b", lw=2.2)
     axes.axvline(1.0, color=GREY, lw=1)
     axes.set_xscale("log")
     axes.set_xticks([1, 2, 5, 10], ["1", "2", "5", "10"])

@@ -98,26 +98,11 @@ def write(folder: Path, tables: Tables) -> None:
 
 def machine() -> str:
     """Processor, Python and library versions in one line."""
-    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    return f"{processor()}; Python {platform.python_version()}; {versions}; one thread"
-
-
-def processor() -> str:
-    """The processor's model, where the system tells."""
     file = Path("/proc/cpuinfo")
-    if file.exists():
-        named = re.search(r"model name\s*:\s*(.+)", file.read_text(encoding="utf-8"))
-        if named:
-            return named[1].strip()
-    return platform.processor() or "unknown processor"
-
-
-def version(library: str) -> str:
-    """The installed version."""
-    try:
-        return metadata.version(library)
-    except metadata.PackageNotFoundError:
-        return "missing"
+    told = re.search(r"model name\s*:\s*(.+)", file.read_text()) if file.exists() else None
+    processor = told[1].strip() if told else platform.processor()
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES)
+    return f"{processor}; Python {platform.python_version()}; {versions}; one thread"
 
 
 def progress(line: str) -> None:

@@ -4,7 +4,6 @@ A few runs each, with wide intervals, unless MISLID_REPRODUCED names a directory
 reproduce all` (as `make reproduce` does), whose finished runs are then judged.
 """
 
-import csv
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -51,32 +50,3 @@ def test_a_broken_twin_disagrees(shared_data, tmp_path):
     outcome = outcome_of("A", "A_eps0", "lucb-standard-width", shared_data, tmp_path)
     published = published_statistics()["A_eps0", "LUCB"]
     assert not compare(outcome.statistics, published).agrees(0.1)
-
-
-def published_grid(d, until):
-    """Samples at which the published runs with tricks could stop, d a round."""
-    due, grid = max(5 * d, 10), []
-    for samples in range(2 * d, until + 1, d):
-        if samples > due:
-            grid.append(samples)
-            due = samples * 1.2
-    return grid
-
-
-@pytest.mark.parametrize(
-    ("method", "slug"),
-    [
-        ("MisLid tricks AdaHedge", "mislid-tricks-adahedge"),
-        ("MisLid tricks Greedy", "mislid-tricks-greedy"),
-    ],
-)
-def test_tricks_stop_on_the_published_grid(method, slug, shared_data, tmp_path):
-    ours = outcome_of("D", "D", slug, shared_data, tmp_path).rows
-    with (shared_data / "published" / "runs.csv").open(newline="") as file:
-        runs = [
-            run
-            for run in csv.DictReader(file)
-            if (run["experiment"], run["method"]) == ("D", method)
-        ]
-    samples = {row.samples for row in ours} | {int(run["samples"]) for run in runs}
-    assert samples <= set(published_grid(5, max(samples)))

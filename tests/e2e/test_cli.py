@@ -1,4 +1,4 @@
-"""The command line in a process of its own: what it prints where, and its exit status."""
+"""The command line in another process: what it prints where, and its exit status."""
 
 import json
 import subprocess

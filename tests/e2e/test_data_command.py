@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.web_server import Page, web_server
+from helpers.web_server import web_server
 from mislid.cli import main
 from mislid.paper.datasets import CATALOGUE, DataFile, sha256
 
@@ -14,7 +14,7 @@ def served(monkeypatch):
     """The drug collection, of two files on a server of this machine."""
     with web_server() as site:
         for name in ("one", "two"):
-            site.pages[f"/{name}"] = Page(CONTENT)
+            site.pages[f"/{name}"] = CONTENT
         files = tuple(
             DataFile(f"epilepsy/{name}", sha256(CONTENT), site.url(f"/{name}"))
             for name in ("one", "two")

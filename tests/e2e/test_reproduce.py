@@ -79,12 +79,3 @@ def test_real_data_that_are_missing_are_asked_for(name, tmp_path, capsys):
     assert "get it with `mislid data fetch instances`" in said.err
     assert "come from the authors' https://github.com/clreda/misspecified-top-m" in said.err
     assert not (tmp_path / "out").exists()
-
-
-def test_all_does_what_it_can_and_says_what_is_missing(tmp_path, capsys, monkeypatch):
-    few = {name: EXPERIMENTS[name] for name in ("C", "D")}
-    monkeypatch.setattr("mislid.cli.paper.EXPERIMENT_NAMES", tuple(few))
-    assert reproduce("all", "--runs", 1, "--output", tmp_path / "out") == 1
-    said = capsys.readouterr()
-    assert "Error: D: no instances/D.npz" in said.err
-    assert (tmp_path / "out" / "C" / "report.md").exists()

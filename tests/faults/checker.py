@@ -1,9 +1,9 @@
-"""What a log and the clients' records prove, by plain SQL and without anything of the package.
+"""Compares a log with the clients' records, by plain SQL and without the package.
 
-Statements, for calls that say so: acknowledged ones are in the log exactly once, refused ones are
-not in it, those without an answer are there or not and were found out, nothing is there that nobody
-wanted, and what ended before something else began comes before it. What readers saw is a beginning
-of the log, with all that had been acknowledged by then.
+Acknowledged calls are in the log exactly once. Refused calls are not. Calls without an answer were
+repeated until their outcome was known. No client asked for anything else that is in the log. A call
+that returned before another began has the smaller number. Readers saw a prefix of the log with all
+that had been acknowledged by then.
 """
 
 from __future__ import annotations
@@ -55,15 +55,6 @@ class Measurement:
 
 
 @dataclass
-class Decision:
-    """One that the log records: the answer, and the data by which it was made."""
-
-    answer: list[str]
-    counts: dict[str, int]
-    sums: dict[str, float]
-
-
-@dataclass
 class Model:
     """A small replay of a log, by which effects get the names that clients use."""
 
@@ -74,8 +65,7 @@ class Model:
     effects: list[tuple[int, Effect, str | None]] = field(default_factory=list)
     asked: dict[str, list[int]] = field(default_factory=dict)  # trials by key
     samples: list[int] = field(default_factory=list)  # after every event
-    changes: list[int] = field(default_factory=list)  # events after which rules begin anew
-    decisions: list[Decision] = field(default_factory=list)
+    changes: list[int] = field(default_factory=list)  # events after which rules start again
     _samples: int = 0
 
     def take_in(self, row: Row) -> None:
@@ -145,13 +135,8 @@ class Model:
             self.gone.add(label)
         return ("retired", label, body["leaves"])
 
-    def _decided(self, body: dict[str, Any], _key: str | None) -> None:
-        counts: dict[str, int] = {}
-        sums: dict[str, float] = {}
-        for one in self.counted()[: body["samples"]]:
-            counts[one.label] = counts.get(one.label, 0) + 1
-            sums[one.label] = sums.get(one.label, 0.0) + one.value
-        self.decisions.append(Decision([self.labels[arm] for arm in body["answer"]], counts, sums))
+    def _decided(self, _body: dict[str, Any], _key: str | None) -> None:
+        return None
 
     def _contradicted(self, _body: dict[str, Any], _key: str | None) -> None:
         return None
@@ -225,7 +210,7 @@ def violations(last: int, rows: Sequence[Row], done: Iterable[Operation]) -> lis
 
 
 def _chain(last: int, rows: Sequence[Row]) -> Iterable[Violation]:
-    """Numbers without gaps, and seals computed anew."""
+    """Numbers without gaps, and recomputed seals."""
     if [row.sequence for row in rows] != list(range(1, last + 1)):
         yield Violation("numbers", f"{len(rows)} events, of which the study has {last}")
     seal = ""

@@ -1,4 +1,4 @@
-"""Breaks things, by a schedule that is a function of a seed alone."""
+"""Injects faults by a schedule that depends on the seed alone."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from faults.nursery import NO_RECORD
@@ -65,7 +66,7 @@ class Crew:
             os.kill(self.processes[name], signal.SIGKILL)
 
     def revive(self) -> None:
-        """Start a follower for whoever has ended, unless all stop."""
+        """Start a successor for every worker that has ended, unless all stop."""
         names = {process: name for name, process in self.processes.items()}
         for process, status in json.loads(self._ask("ended")):
             name = names[process]
@@ -90,8 +91,8 @@ class Nemesis:
             "client killed": self._kill,
             "client stopped": self._stop,
             "clock jumped": self._jump,
-            "commit lost": self._lose,
-            "answer to a commit lost": self._lose_answer,
+            "commit lost": partial(self._lose, "commit"),
+            "answer to a commit lost": partial(self._lose, "answer"),
             **place.faults,
         }
         if isinstance(place, SQLitePlace):  # elsewhere clients write to no disk
@@ -158,13 +159,7 @@ class Nemesis:
         seconds = rng.choice([1.0, 300.0, 4000.0, 1e6, 1e8]) * rng.choice([-1.0, 1.0])
         self.place.jump(self._name(), self.crew.folder, seconds)
 
-    def _lose(self, _rng: random.Random) -> None:
-        self._lose_all("commit")
-
-    def _lose_answer(self, _rng: random.Random) -> None:
-        self._lose_all("answer")
-
-    def _lose_all(self, word: str) -> None:
+    def _lose(self, word: str, _rng: random.Random) -> None:
         """The next commit of everybody: that breaks much, and takes no time."""
         for name in self.crew.names:
             self.place.lose(name, self.crew.folder, word)

@@ -25,7 +25,7 @@ NO_RECORD = 3
 
 
 def main(address: str, folder: Path, seed: int) -> None:
-    """Do what is asked until nobody asks any more."""
+    """Do what is asked until the input ends."""
     _warm_up()
     children: set[int] = set()
     print("ready", flush=True)

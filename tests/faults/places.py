@@ -127,7 +127,7 @@ class PostgreSQLPlace(Place):
             self._set_clock(seconds)
 
     def _set_clock(self, seconds: float) -> None:
-        """The study's schema has a clock of its own, which hides that of the server."""
+        """The study's schema has a clock that hides that of the server."""
         import psycopg
 
         with psycopg.connect(self.direct) as connection:
@@ -154,7 +154,7 @@ class PostgreSQLPlace(Place):
         return rng.uniform(0.0, 1.0), self._server.start
 
     def _one(self, rng: random.Random) -> int | None:
-        """A process of the server that somebody is connected to."""
+        """A process of the server that serves a connection."""
         serving = self._server.serving()
         return rng.choice(serving) if serving else None
 

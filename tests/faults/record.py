@@ -1,4 +1,4 @@
-"""What a client writes down: what it is going to do, and what came of it.
+"""Records of clients: each call before it is made, and its outcome.
 
 Every line is on the disk before the client goes on, so that the record of one that was killed says
 what it had been told by then.
@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ INTENT, OK, REFUSED, UNKNOWN = "intent", "ok", "refused", "unknown"
 
 
 class Record:
-    """Lines of JSON in a file of its own for every life of a worker."""
+    """Lines of JSON, in one file for every life of a worker."""
 
     def __init__(self, file: Path) -> None:
         self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -37,7 +37,7 @@ class Operation:
     """One call of a client, with all that is known of it.
 
     `begin` and `end` are times around it, in nanoseconds; it has no end before it is known what
-    came of it. `unknown` counts the answers that did not come.
+    came of it.
     """
 
     id: str
@@ -48,18 +48,11 @@ class Operation:
     end: int | None = None
     outcome: str | None = None
     reply: Any = None
-    unknown: int = 0
-    lives: set[str] = field(default_factory=set)
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody has been told what came of it."""
+        """Whether no client knows the outcome."""
         return self.outcome not in (OK, REFUSED)
-
-    @property
-    def was_in_doubt(self) -> bool:
-        """Whether its client was killed meanwhile, or did not get an answer."""
-        return self.unknown > 0 or len(self.lives) > 1
 
 
 def operations(files: Iterable[Path]) -> dict[str, Operation]:
@@ -67,20 +60,17 @@ def operations(files: Iterable[Path]) -> dict[str, Operation]:
     found: dict[str, Operation] = {}
     for file in files:
         for line in _lines(file):
-            _take_in(found, line, file.stem)
+            _take_in(found, line)
     return found
 
 
-def _take_in(found: dict[str, Operation], line: dict[str, Any], life: str) -> None:
+def _take_in(found: dict[str, Operation], line: dict[str, Any]) -> None:
     step, name = line["step"], line["op"]
     if step == INTENT and name not in found:
         begun = line["call"], line["arguments"], line["key"], line["at"]
         found[name] = Operation(name, *begun)
     operation = found[name]
-    operation.lives.add(life)
     operation.begin = min(operation.begin, line["at"])  # files come in any order of lives
-    if step == UNKNOWN:
-        operation.unknown += 1
     if step in (OK, REFUSED):
         operation.outcome, operation.end, operation.reply = step, line["at"], line["reply"]
 

@@ -86,7 +86,7 @@ def reordering(rows: list[Row]) -> list[Row]:
 
 
 def inventing(rows: list[Row]) -> list[Row]:
-    """Has a measurement that nobody made."""
+    """Adds a measurement that no client made."""
     body = '{"arms":[0],"values":[0.125]}'
     return [*rows, rows[-1]._replace(kind="observed", body=body)]
 

@@ -1,4 +1,4 @@
-"""A client: makes calls by chance, and writes down what it intends and what came of it.
+"""A client: makes random calls, and writes down each call and its outcome.
 
 One that follows a killed one of its name first repeats what that had begun, as docs/reliability.md
 says: the same call with the same key.
@@ -90,7 +90,7 @@ class Worker:
         self._settle(operation, self._wish(operation))
 
     def _settle(self, operation: str, wish: Wish, *, in_doubt: bool = False) -> None:
-        """Make a call until it is known what came of it.
+        """Repeat a call until its outcome is known.
 
         Where it may have been made before, an error of the storage says nothing of that.
         """
@@ -179,7 +179,7 @@ class Worker:
         return "add", {"label": f"{NEW} {operation}", "features": features}, key
 
     def last_look(self) -> None:
-        """What the study has come to in the memory of this process."""
+        """Write down the state of the study in the memory of this process."""
         until = time.monotonic() + PATIENCE
         while True:
             try:

@@ -52,16 +52,8 @@ def study(decided: bool = False) -> mislid.Study:
     return made
 
 
-class Search(optuna.Study):
-    """A study of Optuna whose words hold no address."""
-
-    def __repr__(self) -> str:
-        return "Search()"
-
-
-def search() -> Search:
-    kept = optuna.storages.InMemoryStorage()
-    made = Search(optuna.create_study(storage=kept).study_name, kept)
+def search() -> optuna.Study:
+    made = optuna.create_study()
     for x in MEANS:
         scale = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}
         made.add_trial(optuna.trial.create_trial(params={"x": x}, distributions=scale, value=x))
@@ -179,7 +171,7 @@ def nasty_words(entry: Any) -> str:
 
 
 def owned(make: Callable[[], Any], method: str) -> Callable[[random.Random], Any]:
-    """A method of an object that is made anew for every call."""
+    """A method of an object that is made for every call."""
 
     def prepared(dice: random.Random) -> tuple[str, Callable[[], Any]]:
         return call(getattr(make(), method), dice)
@@ -195,33 +187,32 @@ def methods(kind: type) -> list[str]:
     ]
 
 
-TABLE = b"name,mean,noise,x0,x1\na,0.4,0.3,1.0,0.0\nb,0.5,0.3,0.0,1.0\nc,0.8,0.3,1.0,1.0\n"
+def damaged(
+    suffix: str, plain: bytes, read: Callable[[Path], Any], dice: random.Random
+) -> tuple[str, Callable[[], Any]]:
+    """Reading a file after some accident."""
+    content = nasty.content(dice, plain)
+
+    def reading() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / f"file{suffix}"
+            place.write_bytes(content)
+            read(place)
+
+    return f"{content!r}", reading
 
 
-def saved(suffix: str) -> bytes:
-    if suffix == ".csv":
-        return TABLE
+def read_instance(place: Path) -> None:
+    mislid.load_instance(place, 0.1)
+
+
+def saved_instance() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        instance().save(place := Path(folder) / f"arms{suffix}")
+        instance().save(place := Path(folder) / "arms.npz")
         return place.read_bytes()
 
 
-def damaged_instance(suffix: str) -> Callable[[random.Random], Any]:
-    """Reading an instance from a file after some accident."""
-    plain = saved(suffix)
-
-    def prepared(dice: random.Random) -> tuple[str, Callable[[], Any]]:
-        content = nasty.content(dice, plain)
-
-        def read() -> None:
-            with tempfile.TemporaryDirectory() as folder:
-                place = Path(folder) / f"arms{suffix}"
-                place.write_bytes(content)
-                mislid.load_instance(place, 0.1)
-
-        return f"{content!r}", read
-
-    return prepared
+TABLE = b"name,mean,noise,x0,x1\na,0.4,0.3,1.0,0.0\nb,0.5,0.3,0.0,1.0\nc,0.8,0.3,1.0,1.0\n"
 
 
 def changed_certificate(
@@ -234,19 +225,6 @@ def changed_certificate(
         home[at] = nasty.value(dice)
         words.append(f"{at}={nasty_words(home[at])}")
     return ", ".join(words), lambda: verified(changed)
-
-
-def damaged_certificate(plain: bytes, dice: random.Random) -> tuple[str, Callable[[], Any]]:
-    """A file after some accident."""
-    content = nasty.content(dice, plain)
-
-    def read() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            place = Path(folder) / "certificate.json"
-            place.write_bytes(content)
-            verified(place)
-
-    return f"{content!r}", read
 
 
 def verified(certificate: Any) -> None:
@@ -281,7 +259,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Certificate": lambda: study(decided=True).result.certificate,
     "CharacteristicTime": lambda: mislid.characteristic_time(model(), MEANS, 1, noise=0.3),
 }
-# What takes a generator, an environment or a log of its own.
+# Methods that take a generator, an environment or a log.
 INTERNAL = {("Engine", "advance"), ("Engine", "follow")}
 # Functions of subpackages that read files.
 READERS = {
@@ -312,9 +290,12 @@ def targets() -> dict[str, Callable[[random.Random], Any]]:
     for home, names in READERS.items():
         for name in names:
             found[f"{home}.{name}"] = partial(call, getattr(import_module(f"mislid.{home}"), name))
-    for suffix in (".npz", ".csv"):
-        found[f"load_instance {suffix}"] = damaged_instance(suffix)
     certificate = study(decided=True).result.certificate.to_dict()
+    files = {
+        "load_instance .csv": (".csv", TABLE, read_instance),
+        "load_instance .npz": (".npz", saved_instance(), read_instance),
+        "verify a damaged file": (".json", json.dumps(certificate).encode(), verified),
+    }
+    found |= {name: partial(damaged, *how) for name, how in files.items()}
     found["verify a changed certificate"] = partial(changed_certificate, certificate)
-    found["verify a damaged file"] = partial(damaged_certificate, json.dumps(certificate).encode())
     return found

@@ -1,4 +1,4 @@
-"""Values that nobody should pass, and strings that nobody should type."""
+"""Nasty values and strings."""
 
 import datetime as dt
 import math
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Lying:
-    """Is a number, a sequence and an array until somebody looks."""
+    """Looks like a number, a sequence and an array, and fails when used."""
 
     def __float__(self) -> float:
         raise ValueError("no number")

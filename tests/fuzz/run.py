@@ -1,4 +1,4 @@
-"""Try so many inputs, and say which of them are not refused in one sentence."""
+"""Try inputs, and report those that end in a traceback or hang."""
 
 import contextlib
 import faulthandler
@@ -80,7 +80,7 @@ def _limited(seconds: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Work in a folder of its own: inputs name files."""
+    """Work in an empty folder, because inputs name files."""
     os.environ.pop("MISLID_DATA", None)
     with tempfile.TemporaryDirectory() as folder, commands.inside(Path(folder)):
         yield

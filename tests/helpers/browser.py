@@ -7,16 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 
 @contextmanager
 def running_browser(program: str) -> Iterator[Any]:
@@ -24,7 +14,9 @@ def running_browser(program: str) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, headless=True, args=FLAGS)
+        browser = driver.chromium.launch(
+            executable_path=program, headless=True, args=["--no-sandbox"]
+        )
         try:
             yield browser
         finally:

@@ -1,4 +1,4 @@
-"""The command in a process of its own, also with an `identify` whose rows are quick and known."""
+"""The command in another process, also with a fake `identify` whose rows are quick and known."""
 
 import os
 import re

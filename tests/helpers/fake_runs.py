@@ -19,22 +19,18 @@ class FakeIdentification:
 
 def identify(
     instance,
-    m,
-    *,
     seed,
+    *,
     delta=0.05,
     algorithm="mislid",
-    stopping="guaranteed",
     max_samples=None,
-    tolerance=0.0,
-    gamma=1.0,
-    assume_noise=None,
     wait=0.0,
     fail_at=None,
     die_at=None,
     interrupt_at=None,
     report_interrupt_at=None,
     stuck_from=None,
+    **_,
 ):
     """Mostly right, sometimes without an answer; `*_at` names a run where something happens."""
     if algorithm == "nonsense":
@@ -63,4 +59,4 @@ class FakeJob(Job):
 
     def outcome(self, run, **changes):
         seed = np.random.SeedSequence(self.seed, spawn_key=(run,))
-        return identify(self.instance, self.m, seed=seed, **{**self.options, **changes})
+        return identify(self.instance, seed, **{**self.options, **changes})

@@ -1,4 +1,4 @@
-"""Change the log of a study behind its back."""
+"""Forged logs of studies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def entries_of(study: Study) -> list[Entry]:
 
 
 def with_log(entries: Sequence[Entry], *, sealed: bool = False) -> Study:
-    """A study with this log; with `sealed`, the seals are written anew, as a forger would."""
+    """A study with this log; with `sealed`, the seals are recomputed."""
     storage = MemoryStorage()
     plain = [Entry(one.sequence, one.time, one.kind, one.body) for one in entries]
     log = Chain().seal(plain) if sealed else list(entries)

@@ -1,4 +1,4 @@
-"""Certificates that nobody measured: made up from numbers, with whatever the checker asks for."""
+"""Forged certificates: made-up data, with the evidence that the checker asks for."""
 
 from __future__ import annotations
 

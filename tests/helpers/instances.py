@@ -58,7 +58,7 @@ def random_problem(rng: Generator, *, largest: int = 60, hard: bool | None = Non
 def random_problems(
     seed: int, count: int, *, largest: int = 60, hard: bool | None = None
 ) -> Iterator[Problem]:
-    """The first `count` problems of a seed, each with a generator of its own."""
+    """The first `count` problems of a seed, each with its own generator."""
     for index in range(count):
         yield random_problem(np.random.default_rng([seed, index]), largest=largest, hard=hard)
 

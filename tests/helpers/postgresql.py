@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own, on loopback, with its data in a temporary directory."""
+"""A PostgreSQL server on loopback, with its data in a temporary directory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def programs() -> Path | None:
 
 
 class Server:
-    """Gives empty schemas, one per test. It refuses to run as root, so another does.
+    """Gives empty schemas, one per test. It cannot run as root, so it runs as another user.
 
     Tests do not need what they write to be on the disk, unless it is to be `durable`.
     """
@@ -39,7 +39,7 @@ class Server:
             f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= "
             f"-c fsync={'on' if durable else 'off'} -c max_connections=100"
         )
-        who = _somebody() if os.geteuid() == 0 else None
+        who = _other_user() if os.geteuid() == 0 else None
         self._user: dict[str, Any] = {}
         if who is not None:
             os.chown(self.home, who.pw_uid, who.pw_gid)
@@ -96,7 +96,7 @@ class Server:
         psutil.wait_procs(processes, timeout=30)
 
     def serving(self) -> list[int]:
-        """Its processes that somebody is connected to."""
+        """Its processes that serve a connection."""
         return [
             process.pid
             for process in self._processes()[1:]
@@ -117,7 +117,7 @@ class Server:
             first = int((self.home / "data" / "postmaster.pid").read_text().split()[0])
             process = psutil.Process(first)
             if str(self.home) not in " ".join(process.cmdline()):
-                return []  # the number is somebody else's by now
+                return []  # another process has the number now
             return [process, *process.children()]
         except (OSError, ValueError, IndexError, psutil.NoSuchProcess):
             return []
@@ -143,7 +143,7 @@ def running_server(folder: Path, *, durable: bool = False) -> Iterator[Server]:
         server.stop()
 
 
-def _somebody() -> Any:
+def _other_user() -> Any:
     import pwd
 
     try:

@@ -26,7 +26,8 @@ class Proxy:
     """Passes bytes on. `lose` says what happens to the next commits, one word each.
 
     "answer": the server gets the commit, and its answer is dropped with the connection. "commit":
-    the connection is dropped before the server gets it. "server": from then on nobody is let in.
+    the connection is dropped before the server gets it. "server": from then on all
+    connections are refused.
     """
 
     def __init__(self, port: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.random import Generator
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from mislid import Instance, Model, identify
+from mislid import Model
 from mislid.algorithms import Algorithm
 from mislid.algorithms.registry import CompiledSampling, compile_sampling
 from mislid.engine.engine import new_setting, new_state
@@ -20,7 +19,7 @@ from mislid.question import Question
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State, observe_sum
 from oracles.paper_thresholds import heuristic_threshold
-from oracles.rivals import Choice, Data, best
+from oracles.rivals import Choice, Data
 
 Floats = NDArray[np.float64]
 
@@ -119,32 +118,3 @@ def assert_decides_like(
         expected = plain(data, beta)
         assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
         assert_allclose(choice.index, expected.index, rtol=accuracy, atol=accuracy)
-
-
-def published(folder: Path, name: str) -> tuple[Floats, Floats]:
-    """Features (K, d) and means (K,) of a published instance."""
-    with np.load(folder / "instances" / f"{name}.npz", allow_pickle=False) as arrays:
-        return np.ascontiguousarray(arrays["features"]), np.ascontiguousarray(arrays["means"])
-
-
-def sample_sizes(
-    features: Floats, means: Floats, m: int, algorithm: Algorithm, *, runs: int, limit: int
-) -> tuple[Floats, float]:
-    """Measurements of seeded runs with noise 1 at delta 0.05, and the share of wrong answers.
-
-    By the rules' own tests. These rules do not look at the misspecification.
-    """
-    instance = Instance(Model(features, math.inf), means)
-    found = [
-        identify(instance, m, algorithm=algorithm, stopping="heuristic", seed=n, max_samples=limit)
-        for n in range(runs)
-    ]
-    assert {run.status for run in found} == {"stopped"}
-    wrong = sum(sorted(run.answer or ()) != best(means, m) for run in found)
-    return np.array([run.samples for run in found], dtype=np.float64), wrong / runs
-
-
-def assert_mean(sizes: Floats, mean: float, error: float = 0.0) -> None:
-    """The sizes' mean agrees with another of the given standard error, within four of the two's."""
-    together = math.hypot(error, float(np.std(sizes, ddof=1)) / math.sqrt(len(sizes)))
-    assert abs(np.mean(sizes) - mean) < 4 * together, (np.mean(sizes), mean, together)

@@ -1,4 +1,4 @@
-"""A few lines of Python in a process of its own."""
+"""A few lines of Python in another process."""
 
 import os
 import subprocess

@@ -42,21 +42,17 @@ def tell_some(study: Study, n: int, shift: float = 0.0) -> None:
         study.tell(trial, MEANS.get(str(trial.arm), 0.0) + shift)
 
 
-def tell_at_rate(place: Path, rate: float, seconds: float) -> tuple[int, int]:
-    """Tell the study of a storage so many values a second; how many, and all events by then."""
+def tell_at_rate(place: Path, tells: int, rate: float) -> int:
+    """Tell the study of a storage so many values, at most `rate` a second; its number of events."""
     storage = as_storage(place)
     study = load_study(study_name="assay", storage=storage)
-    trials = study.ask(int(rate * seconds) + 1)
-    begun, done = time.monotonic(), 0
-    while (spent := time.monotonic() - begun) < seconds:
-        if done < min(spent * rate, len(trials)):
-            study.tell(trials[done], MEANS[str(trials[done].arm)])
-            done += 1
-        else:
-            time.sleep(0.002)
+    begun = time.monotonic()
+    for number, trial in enumerate(study.ask(tells)):
+        time.sleep(max(0.0, begun + number / rate - time.monotonic()))
+        study.tell(trial, MEANS[str(trial.arm)])
     events = len(study.events())
     storage.close()
-    return done, events
+    return events
 
 
 @dataclass
@@ -184,7 +180,7 @@ def wait_for(condition: Any, seconds: float = 30.0) -> Any:
 
 
 class Command:
-    """`mislid serve` in a process of its own, which can be killed and started again."""
+    """`mislid serve` in another process, which can be killed and started again."""
 
     def __init__(self, storage: Path, *options: str, port: int = 0) -> None:
         self.storage, self.options, self.port = storage, options, port

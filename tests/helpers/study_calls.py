@@ -1,4 +1,4 @@
-"""Calls of `mislid study` in tests: candidates, a question about them, and what came of it."""
+"""Calls of `mislid study` in tests: candidates, a question about them, and results."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ POTENCY = {"A12": 0.3, "B07": 0.5, "C33": 0.9, "D01": 0.4}
 
 
 class Done(NamedTuple):
-    """What a command left behind."""
+    """Exit status and output of a command."""
 
     status: int
     out: str

@@ -1,4 +1,4 @@
-"""Instances on which a careless stopping rule errs, each for a reason of its own.
+"""Instances on which a careless stopping rule errs, each for another reason.
 
 The first m arms are the m best. Where the gap is tiny, an answer that comes at all is a toss of a
 coin, so that a rule that keeps its promise exhausts the budget of nearly every run.
@@ -62,7 +62,7 @@ def raised_arm() -> Instance:
 
 
 def _tied(eps: float) -> Hard:
-    """Arms of their own dimension: nobody else's measurements say which of two is ahead."""
+    """Every arm has its own dimension: only measurements of two arms tell which is ahead."""
     features = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]]
     means = [2.0, 0.5 * TINY, -0.5 * TINY, -2.0]
     return Hard(_instance(features, means, eps), 2, "the gap is tiny", 800)
@@ -85,13 +85,6 @@ def _one_best() -> Hard:
     features = [[1.0, 0.2], [1.0, -0.2], [0.8, 0.5], [0.9, -0.6], [0.7, 0.7], [-1.0, 0.1]]
     means = [1.0 + TINY, 1.0, 1.0, 1.0, 1.0, -1.0]
     return Hard(_instance(features, means, 0.6), 1, "one best arm", 800)
-
-
-def _one_worst() -> Hard:
-    """All but the worst arm are asked for, and four arms are equally bad but for a hair."""
-    features = [[1.0, -0.1], [-1.0, -0.2], [-1.0, 0.2], [-0.8, 0.5], [-0.9, -0.6]]
-    means = [1.0, -1.0 + TINY, -1.0 + TINY, -1.0 + TINY, -1.0]
-    return Hard(_instance(features, means, 0.4), 4, "m = K - 1", 800)
 
 
 def _unequal_noise() -> Hard:
@@ -129,7 +122,6 @@ HARD = {
     "walls": _walls(),
     "many": _many(),
     "one best": _one_best(),
-    "one worst": _one_worst(),
     "noises": _unequal_noise(),
     "tolerance": _beyond_the_tolerance(),
 }

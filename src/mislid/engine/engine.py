@@ -565,9 +565,10 @@ class Engine:
             is needed, or `memory` is of other rules. The engine then stays as it was.
         """
         rules, state = self._rules, self._state
-        known = None if memory is None else memory._rules
-        if known is not None and not (
-            type(known.sampler) is type(rules.sampler)
+        known = memory._rules if isinstance(memory, Engine) else None
+        if memory is not None and not (
+            known is not None
+            and type(known.sampler) is type(rules.sampler)
             and rules.sampler.is_like(known.sampler)
             and state.settled.is_like(known.state.settled)
         ):

@@ -27,8 +27,18 @@ from mislid.io import Table, as_path, npz_bytes, npz_table, write_whole
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-__all__ = ["CATALOGUE", "data_directory", "epilepsy", "fetch", "lastfm", "listening", "locate"]
-__all__ += ["Collection", "Epilepsy", "LastFm"]
+__all__ = [
+    "CATALOGUE",
+    "Collection",
+    "Epilepsy",
+    "LastFm",
+    "data_directory",
+    "epilepsy",
+    "fetch",
+    "lastfm",
+    "listening",
+    "locate",
+]
 
 VARIABLE = "MISLID_DATA"
 DOWNLOADS = "downloads"

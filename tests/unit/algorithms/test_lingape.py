@@ -1,6 +1,4 @@
-"""LinGapE against its plain version, and the published failure of it."""
-
-from pathlib import Path
+"""LinGapE against its plain version."""
 
 import numpy as np
 import pytest
@@ -10,10 +8,7 @@ from numpy.testing import assert_allclose
 from helpers.rival_runs import (
     Run,
     assert_decides_like,
-    assert_mean,
     new_run,
-    published,
-    sample_sizes,
     steps,
 )
 from mislid.algorithms import LinGapE
@@ -46,11 +41,3 @@ def test_updates_do_not_drift(rng: Generator) -> None:
     assert most == PERIOD - 1
     assert last is not None
     assert_same_regression(run, last, 1e-11)
-
-
-@pytest.mark.slow
-def test_published_numbers_of_samples(shared_data: Path) -> None:
-    features, means = published(shared_data, "A_eps0")
-    sizes, wrong = sample_sizes(features, means, 3, LinGapE(), runs=200, limit=20_000)
-    assert_mean(sizes, 577, 348 / 500**0.5)
-    assert wrong <= 0.05

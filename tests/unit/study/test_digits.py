@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import mislid
-from helpers.nasty_studies import nasty
 from mislid.errors import ProblemError
 
 
@@ -64,24 +63,3 @@ def test_sums_are_those_of_exact_arithmetic() -> None:
         engine.observe(0, value)
     assert engine.sums[0] == 2.0
     assert engine.means[0] == 0.5
-
-
-def test_certificates_of_nasty_studies_hold() -> None:
-    _hold(0, 40)
-
-
-@pytest.mark.slow
-def test_certificates_of_hundreds_of_nasty_studies_hold() -> None:
-    _hold(1, 500)
-
-
-def _hold(seed: int, studies: int) -> None:
-    decided = 0
-    for n in range(studies):
-        rng = np.random.default_rng([seed, n])
-        study = nasty(rng).decided(rng)
-        if study is not None and study.settings.stopping == "guaranteed":
-            decided += 1
-            outcome = mislid.verify(study.result.certificate.to_dict())
-            assert outcome.ok, (seed, n, outcome.failure)
-    assert decided > 0.1 * studies

@@ -1,10 +1,7 @@
 """The checker of certificates: what it accepts, and that it accepts nothing else."""
 
-import ast
 import json
 import math
-import sys
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,14 +10,7 @@ import numpy as np
 import pytest
 
 import mislid
-from helpers.certificates import (
-    CASES,
-    Case,
-    certificate_of,
-    random_case,
-    random_noise_case,
-    text_of,
-)
+from helpers.certificates import CASES, certificate_of, random_case, text_of
 from helpers.tampering import (
     changed,
     digest,
@@ -31,24 +21,19 @@ from helpers.tampering import (
     sealed,
     unused_sums,
 )
-from mislid.verification import checks
 
-Draw = Callable[[np.random.Generator], Case]
-HERE = Path(checks.__file__).parent
 CHECKS = (
     "schema", "candidates", "settings", "data", "model", "times", "answer",
     "evidence of every pair", "what was declared", "seal",
 )  # fmt: skip
 # One of each kind, for tests that change everything in turn.
+SLOW_KINDS = (
+    "by all arms", "features none", "an arm not measured", "unknown noise", "bounded",
+    "equal noise", "rates",
+)  # fmt: skip
 KINDS = [
     "drifting", "by the features",
-    *(
-        pytest.param(name, marks=pytest.mark.slow)
-        for name in (
-            "by all arms", "features none", "minimised", "a tolerance", "an arm not measured",
-            "collinear", "unknown noise", "bounded", "equal noise", "rates",
-        )
-    ),
+    *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_KINDS),
 ]  # fmt: skip
 
 
@@ -92,11 +77,6 @@ def test_a_change_that_matters_is_caught_without_the_seal(name: str) -> None:
     assert tried > 60
 
 
-def settled_early() -> dict[str, Any]:
-    """One with several earlier times."""
-    return certificate_of("drifting")
-
-
 def refusal(forged: dict[str, Any]) -> str:
     """Why a certificate that is sealed again is refused."""
     outcome = mislid.verify(sealed(forged))
@@ -106,40 +86,28 @@ def refusal(forged: dict[str, Any]) -> str:
 
 
 def test_forged_times_are_refused() -> None:
-    found = settled_early()
+    found = certificate_of("drifting")
     times, data = found["times"], found["data"]
-    K = len(data["counts"])
-    assert "must be that of the decision or of one of the times" in refusal(
-        changed(found, ("times",), times[1:])
-    )
-    assert "fewer than those of the next time" in refusal(
-        changed(found, ("times",), [times[1], times[0], *times[2:]])
-    )
-    assert "fewer than those of the next time" in refusal(
-        changed(found, ("times",), [times[0], *times])
-    )
-    assert "fewer than those of the next time" in refusal(
-        changed(found, ("times",), [*times, data])
-    )
-    idle = {
-        "samples": 1,
-        "counts": [1] + [0] * (K - 1),
-        "sums": [data["sums"][0]] + [0.0] * (K - 1),
-        "scatter": None,
-    }
-    assert "none was settled at 1" in refusal(changed(found, ("times",), [idle, *times]))
+
+    def refusal_of(*other: dict[str, Any]) -> str:
+        return refusal(changed(found, ("times",), list(other)))
+
+    assert "must be that of the decision or of one of the times" in refusal_of(*times[1:])
+    for disordered in ([times[1], times[0], *times[2:]], [times[0], *times], [*times, data]):
+        assert "fewer than those of the next time" in refusal_of(*disordered)
+    zeros = [0] * (len(data["counts"]) - 1)
+    idle = {"samples": 1, "counts": [1, *zeros], "sums": [data["sums"][0], *map(float, zeros)]}
+    assert "none was settled at 1" in refusal_of({**idle, "scatter": None}, *times)
     # More of an arm than there was later, at the expense of another.
     first, second, *rest = times[0]["counts"]
     assert first == times[1]["counts"][0]
-    counts = [first + 1, second - 1, *rest]
-    assert "must be at most that of the next time" in refusal(
-        changed(found, ("times", 0, "counts"), counts)
-    )
+    more = {**times[0], "counts": [first + 1, second - 1, *rest]}
+    assert "must be at most that of the next time" in refusal_of(more, *times[1:])
 
 
 def test_a_sum_that_changes_while_its_count_does_not_is_refused() -> None:
     refused = 0
-    found = settled_early()
+    found = certificate_of("drifting")
     for n, (before, after) in enumerate(pairwise([*found["times"], found["data"]])):
         for k, count in enumerate(before["counts"]):
             if count == after["counts"][k]:
@@ -150,7 +118,7 @@ def test_a_sum_that_changes_while_its_count_does_not_is_refused() -> None:
 
 
 def test_evidence_of_another_time_or_family_is_refused() -> None:
-    found = settled_early()
+    found = certificate_of("drifting")
     moments = [found["data"]["samples"], *(one["samples"] for one in found["times"])]
     tried = 0
     for n, one in enumerate(found["evidence"]):
@@ -165,7 +133,7 @@ def test_evidence_of_another_time_or_family_is_refused() -> None:
 
 
 def test_too_little_evidence_is_refused_even_if_it_is_stated_right() -> None:
-    found = settled_early()
+    found = certificate_of("drifting")
     for n, one in enumerate(found["evidence"]):
         if one["samples"] == found["data"]["samples"]:
             continue
@@ -177,7 +145,7 @@ def test_too_little_evidence_is_refused_even_if_it_is_stated_right() -> None:
 
 
 def test_the_pair_that_the_decision_names_has_the_least_evidence() -> None:
-    found = settled_early()
+    found = certificate_of("drifting")
     easier = max(found["evidence"], key=lambda one: one["evidence"])
     forged = changed(found, ("decision", "pair"), [easier["challenger"], easier["incumbent"]])
     forged["decision"]["evidence"] = easier["evidence"]
@@ -185,7 +153,7 @@ def test_the_pair_that_the_decision_names_has_the_least_evidence() -> None:
 
 
 def test_a_smaller_error_rate_cannot_be_claimed() -> None:
-    found = settled_early()
+    found = certificate_of("drifting")
     forged = changed(found, ("settings", "delta"), 1e-30)
     assert refusal(forged).startswith("decision.level must be")
     forged["decision"]["level"] = -math.log(forged["settings"]["delta"])
@@ -214,7 +182,7 @@ def test_exchanged_labels_are_caught_without_the_seal(name: str) -> None:
     assert "candidates" in outcome.checks
 
 
-@pytest.mark.parametrize("name", ["linear", "by the features", "noise per arm"])
+@pytest.mark.parametrize("name", ["by the features", "noise per arm"])
 def test_other_features_are_caught_even_with_their_hash(name: str) -> None:
     found = certificate_of(name)
     for k in range(0, len(found["candidates"]["labels"]), 3):
@@ -224,7 +192,7 @@ def test_other_features_are_caught_even_with_their_hash(name: str) -> None:
         assert not mislid.verify(sealed(forged)).ok
 
 
-@pytest.mark.parametrize("name", ["one by one", "features none", "by both"])
+@pytest.mark.parametrize("name", ["one by one", "features none"])
 def test_nothing_that_can_be_in_a_file_raises(name: str) -> None:
     found = certificate_of(name)
     odd = (None, True, "x", "inf", [], {}, [[1.0]], 0, -1, 1e308, 5e-324, 10**400, math.nan)
@@ -238,71 +206,28 @@ def test_nothing_that_can_be_in_a_file_raises(name: str) -> None:
             assert not mislid.verify(changed(found, path, other)).ok, (path, other)
 
 
-@pytest.mark.parametrize("name", ["by both", "one by one"])
 @pytest.mark.parametrize("place", [(), ("candidates",), ("settings",), ("data",), ("evidence", 0)])
-def test_keys_are_those_that_belong_there(name: str, place: tuple[Any, ...]) -> None:
-    found = certificate_of(name)
+def test_keys_are_those_that_belong_there(place: tuple[Any, ...]) -> None:
+    found = certificate_of("by both")
     part: Any = found
     for key in place:
         part = part[key]
     for key in list(part):
         left = {name: value for name, value in part.items() if name != key}
-        outcome = mislid.verify(changed(found, place, left) if place else left)
-        assert not outcome.ok
-        assert key in outcome.failure
+        failure = mislid.verify(changed(found, place, left) if place else left).failure
+        assert key in failure
     more = {**part, "note": "trust me"}
     failure = mislid.verify(changed(found, place, more) if place else more).failure
     assert failure.endswith("note is unknown")
 
 
-@pytest.mark.parametrize(
-    ("content", "failure"),
-    [
-        (b"{", "not JSON"),
-        (b"\xff\xfe", "not JSON"),
-        (b'{"a": NaN}', "NaN is not a number of JSON"),
-        (b"1" * 5000, "not JSON"),
-        (b"[]", "certificate must be an object"),
-        (b"{}", "schema must be one of mislid-certificate; got None"),
-        (b'{"schema": "mislid-certificate", "version": 4}', "version must be 3"),
-        (b'{"schema": "mislid-certificate", "version": 3}', "study is missing"),
-    ],
-)
-def test_files_that_are_no_certificates(content: bytes, failure: str, tmp_path: Path) -> None:
-    (tmp_path / "file.json").write_bytes(content)
-    outcome = mislid.verify(tmp_path / "file.json")
-    assert not outcome.ok
-    assert failure in outcome.failure
-    assert (outcome.answer, outcome.checks, outcome.proven) == ((), (), None)
-
-
-def test_the_checker_imports_numpy_and_the_standard_library() -> None:
-    allowed = {*sys.stdlib_module_names, "numpy", "mislid.verification"}
-    for file in HERE.glob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            names = [node.module] if isinstance(node, ast.ImportFrom) else []
-            names += [one.name for one in node.names] if isinstance(node, ast.Import) else []
-            for name in names:
-                home = name if not name.startswith("mislid.") else ".".join(name.split(".")[:2])
-                assert home in allowed or home.partition(".")[0] in allowed, (file, name)
-
-
-@pytest.mark.parametrize(("drawn", "studies"), [(random_case, 12), (random_noise_case, 8)])
-def test_certificates_of_random_studies(drawn: Draw, studies: int) -> None:
-    _hold(np.random.default_rng(20), drawn, studies)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("drawn", "studies"), [(random_case, 300), (random_noise_case, 200)])
-def test_certificates_of_hundreds_of_studies(drawn: Draw, studies: int) -> None:
-    _hold(np.random.default_rng(21), drawn, studies)
-
-
-def _hold(rng: np.random.Generator, drawn: Draw, studies: int) -> None:
+@pytest.mark.parametrize("studies", [20, pytest.param(400, marks=pytest.mark.slow)])
+def test_certificates_of_random_studies(studies: int) -> None:
     """Random studies, those that decide; at least half of them do."""
+    rng = np.random.default_rng(studies)
     decided = 0
     for _ in range(studies):
-        case = drawn(rng)
+        case = random_case(rng)
         study = case.rounds(most=30) if case.n else case.one_by_one(most=300)
         if study.status == "decided":
             decided += 1

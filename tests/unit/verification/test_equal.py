@@ -1,4 +1,4 @@
-"""The checker where arms share a noise that nobody knows: its bounds against those of the rules."""
+"""Arms that share an unknown noise: bounds of the checker against the evidence of the rules."""
 
 import math
 
@@ -47,11 +47,3 @@ def test_two_arms_are_bounded_from_below_and_tightly() -> None:
         assert found.low[0] <= expected + near
         assert expected - near <= found.high[0]
         assert found.high[0] - found.low[0] <= 1e-9 * (1.0 + abs(expected))
-
-
-def test_nothing_is_said_by_scatter_that_is_rounding() -> None:
-    counts, sizes = np.full(3, 50.0), exactly([0.1, 1.0])
-    for scatter in (0.0, 1e-27):
-        cells = variances.cells_of(counts, np.full(3, 10.0), np.full(3, scatter), sizes, 3)
-        assert cells.logs.high == pytest.approx(np.full((272, 2), math.log(0.2)))
-    assert variances.estimated_precision(counts, np.ones(3), np.full(3, 49.0)).middle == 1.0  # type: ignore[union-attr]

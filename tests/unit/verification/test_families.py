@@ -1,40 +1,22 @@
 """What the checker says that displacements prove, against the rule."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 import mislid
 from mislid.geometry.coordinates import coordinates
 from mislid.stopping import evidence as rule
 from mislid.verification import families
-from mislid.verification.families import DIAGONAL, LINEAR, TWO_ARMS, Moment
+from mislid.verification.families import LINEAR, TWO_ARMS, Moment
 from mislid.verification.geometry import model_of
 from mislid.verification.intervals import exactly
 
 
-@pytest.mark.parametrize("eps", [0.0, 0.2, math.inf])
-def test_displacements_are_those_of_the_rule(eps: float) -> None:
-    noise = np.array([0.1, 0.2, 0.5, 1.0, 1.0])
-    for m, delta in ((1, 0.05), (3, 1e-6)):
-        known = families.families_of(5, m, math.isfinite(eps), exactly(noise))
-        theirs = rule.families_of(5, m, math.isfinite(eps), delta, noise)
-        named = {TWO_ARMS: theirs.two_arms, LINEAR: theirs.linear, DIAGONAL: theirs.diagonal}
-        assert set(known) == ({TWO_ARMS} if math.isinf(eps) else set(named))
-        for name, family in known.items():
-            assert_allclose(family.scales.middle, named[name].scales, rtol=1e-14)
-            assert_allclose(family.logs.middle, named[name].logs, rtol=1e-14)
-        totals = {name: float(np.exp(family.logs.middle).sum()) for name, family in known.items()}
-        totals[TWO_ARMS] *= m * (5 - m)
-        assert_allclose(sum(totals.values()), 1.0, rtol=1e-14)
-    assert families.SPREAD == rule.SPREAD
-
-
 def test_evidence_is_that_of_the_rule() -> None:
     rng = np.random.default_rng(32)
+    assert families.SPREAD == rule.SPREAD
     for _ in range(40):
         eps, tol = float(rng.choice([0.0, 0.05, 0.3])), float(rng.choice([0.0, 0.2]))
         K, d = int(rng.integers(4, 9)), int(rng.integers(2, 4))

@@ -5,7 +5,6 @@ import zipfile
 
 import pytest
 
-from helpers.web_server import Page
 from mislid.errors import MissingDataError
 from mislid.paper.datasets import (
     CATALOGUE,
@@ -39,7 +38,7 @@ def lastfm(site, monkeypatch):
     collection = Collection("counts", "a licence", "someone", (file,))
     monkeypatch.setitem(CATALOGUE, "lastfm", collection)
     archive = zipped(**{"readme.txt": b"hello", "user_artists.dat": LISTENINGS})
-    site.pages[ARCHIVE] = Page(archive)
+    site.pages[ARCHIVE] = archive
     return collection
 
 
@@ -81,7 +80,7 @@ def test_what_is_right_stays_and_what_is_wrong_is_replaced(site, lastfm, tmp_pat
     ],
 )
 def test_wrong_contents_are_deleted(site, lastfm, tmp_path, content, problem):
-    site.pages[ARCHIVE].content = content
+    site.pages[ARCHIVE] = content
     with pytest.raises(MissingDataError, match=f"is not the published file: .*{problem}"):
         fetch("lastfm", tmp_path)
     assert files_below(tmp_path) == []
@@ -95,7 +94,7 @@ def test_a_download_with_another_checksum_is_not_opened(site, tmp_path, monkeypa
     checksums = sha256(b"made"), sha256(b"other")
     file = DataFile("instances/D.npz", checksums[0], site.url("/p"), checksums[1], looked_at)
     monkeypatch.setitem(CATALOGUE, "instances", Collection("", "", "", (file,)))
-    site.pages["/p"] = Page(b"cos\nsystem\n(S'true'\ntR.")
+    site.pages["/p"] = b"cos\nsystem\n(S'true'\ntR."
     with pytest.raises(MissingDataError, match="hash"):
         fetch("instances", tmp_path)
     assert files_below(tmp_path) == []
