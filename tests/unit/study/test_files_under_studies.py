@@ -1,4 +1,4 @@
-"""Files that vanish, that may only be read, and writers that starve or sleep."""
+"""Files that vanish, and writers that starve or sleep."""
 
 import os
 import signal
@@ -12,9 +12,8 @@ import pytest
 
 import mislid
 from helpers.postgresql import Server
-from mislid.errors import ReadOnlyStorageError, StorageError
+from mislid.errors import StorageError
 from mislid.study import Study
-from mislid.study.storage import files
 
 SOURCE = str(Path(mislid.__file__).parents[1])
 
@@ -60,33 +59,6 @@ class TestVanished:
         (tmp_path / "other.db").replace(file)
         with pytest.raises(StorageError, match="was replaced"):
             study.ask()
-
-
-class TestReadOnlyMount:
-    @pytest.fixture
-    def mounted(self, study: Study, file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """A file where nothing can be written, not even by root."""
-        study._session.storage.close()
-        monkeypatch.setattr(files, "is_read_only", lambda _file: True)
-        return file
-
-    def test_it_can_be_read(self, mounted: Path) -> None:
-        before = sorted(path.name for path in mounted.parent.iterdir())
-        study = mislid.load_study(study_name="s", storage=mounted)
-        assert (study.status, study.samples) == ("running", 1)
-        assert mislid.check_study(study_name="s", storage=mounted)
-        assert [line.name for line in mislid.list_studies(storage=mounted)] == ["s"]
-        assert sorted(path.name for path in mounted.parent.iterdir()) == before
-
-    def test_it_cannot_be_written_to(self, mounted: Path) -> None:
-        study = mislid.load_study(study_name="s", storage=mounted)
-        with pytest.raises(ReadOnlyStorageError, match="cannot be written to"):
-            study.ask()
-
-    def test_what_is_only_written_ahead_would_be_missed(self, mounted: Path) -> None:
-        Path(f"{mounted}-wal").write_bytes(b"x" * 100)
-        with pytest.raises(ReadOnlyStorageError, match=r"copy it with its -wal file"):
-            mislid.load_study(study_name="s", storage=mounted)
 
 
 HOLD = """

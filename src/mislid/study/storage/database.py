@@ -11,14 +11,12 @@ import os
 import random
 import re
 import sqlite3
-import threading
 import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -65,8 +63,6 @@ class Database:
         self.place = without_password(self.address.render_as_string(hide_password=True))
         self.is_sqlite = self.address.get_backend_name() == "sqlite"
         self._timeout = timeout
-        self._stamp: files.Stamp = None
-        self._renewing = threading.Lock()
         self.file = self._file()
         self._watch = files.WatchedFile(self.file, self.place)
         self.engine = self._new_engine()
@@ -82,18 +78,7 @@ class Database:
         if name.startswith("file:"):
             return file
         self.address = self.address.set(database=str(file))
-        if files.is_read_only(file):
-            # SQLite makes a second file beside it, unless it is told that there are no writers.
-            files.refuse_unread(file, self.place)
-            self.address = self._by_itself(file)
-        elif files.is_for_reading(file):
-            self._stamp = files.stamp_of(file)
         return file
-
-    def _by_itself(self, file: Path) -> URL:
-        """The address of a file that is read without looking for one that is written ahead."""
-        query = {"mode": "ro", "immutable": "1", "uri": "true"}
-        return self.address.set(database=f"file:{quote(str(file))}", query=query)
 
     def close(self) -> None:
         """Give up connections; new ones are opened when it is used again."""
@@ -110,10 +95,7 @@ class Database:
                 connect_args={k: v for k, v in _AWAY.items() if k not in self.address.query},
             )
             return self._patient(engine)
-        address = self.address
-        if self.file is not None and self._stamp is not None:
-            address = self._by_itself(self.file)
-        engine = sa.create_engine(address, connect_args={"timeout": self._timeout})
+        engine = sa.create_engine(self.address, connect_args={"timeout": self._timeout})
 
         @sa.event.listens_for(engine, "connect")
         def prepare(connection: Any, _record: Any) -> None:
@@ -182,7 +164,6 @@ class Database:
         if self._process != os.getpid():
             self.engine.dispose(close=False)  # the parent goes on with its connections
             self._process = os.getpid()
-        self._look_again()
         with translated(self.place), self.engine.connect() as connection:
             connection = connection.execution_options(writing=writing)
             transaction = connection.begin()
@@ -196,27 +177,6 @@ class Database:
                 self._commit(transaction)
             else:
                 transaction.rollback()
-                self._refuse_torn()
-
-    def _look_again(self) -> None:
-        """Open a file again that this user may only read, if it was written to."""
-        if self.file is None or not files.is_for_reading(self.file):
-            return
-        with self._renewing:
-            now = files.stamp_of(self.file)
-            if now != self._stamp:
-                self._stamp = now
-                self.close()
-                self.engine = self._new_engine()
-
-    def _refuse_torn(self) -> None:
-        """Refuse what was read from such a file while it was written to."""
-        stamp = self._stamp
-        if self.file is not None and stamp is not None and files.stamp_of(self.file) != stamp:
-            raise LockedStorageError(
-                f"storage {self.place!r} was written to just now, and this user may only read it: "
-                "try again"
-            )
 
     def _commit(self, transaction: RootTransaction) -> None:
         """Keep what was written; refuse to say so where the answer is lost."""
