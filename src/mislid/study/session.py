@@ -20,30 +20,10 @@ from mislid._formatting import shown
 from mislid._validation import as_count, as_number, as_text
 from mislid.engine import Engine, EventBatch, Verdict
 from mislid.errors import ProblemError, StorageError, UnknownOutcomeError, UnknownTrialError
-from mislid.study import events
+from mislid.study import batches, events, rules
 from mislid.study.assumption_tests import Tallies, refuted, refuted_ever, tallies_of
-from mislid.study.batches import (
-    LONGEST_LEASE,
-    MOST_TRIALS,
-    PHASE,
-    Batch,
-    Limits,
-    as_limits,
-    phase_size,
-)
 from mislid.study.candidates import Candidates
 from mislid.study.results import Trial
-from mislid.study.rules import (
-    Exploration,
-    certificate_holds,
-    decision_of,
-    is_coarse,
-    measurements_of,
-    new_engine,
-    stand_ins,
-    unconfirmed,
-    warm_up,
-)
 from mislid.study.settings import is_absent, is_python
 from mislid.study.state import GENERATED, Kept, StudyState, written_summary
 from mislid.study.storage import Collision, Log, Storage
@@ -147,7 +127,7 @@ class Order:
     """
 
     n: int | None
-    limits: Limits | None
+    limits: batches.Limits | None
     worker: str | None
     lease: float | None
     trials: list[int] | None = None
@@ -158,19 +138,19 @@ def as_order(
 ) -> Order:
     """Check what was asked for."""
     if isinstance(n, str):
-        if n != PHASE:
-            raise ProblemError(f"n must be a whole number or {PHASE!r}; got {n!r}")
+        if n != batches.PHASE:
+            raise ProblemError(f"n must be a whole number or {batches.PHASE!r}; got {n!r}")
         size = None
     else:
-        size = 1 if n is None else as_count(n, "n", 1, MOST_TRIALS)
-    limits: Limits | None = None
+        size = 1 if n is None else as_count(n, "n", 1, batches.MOST_TRIALS)
+    limits: batches.Limits | None = None
     plain = max_candidates is None and max_per_candidate is None
     if not plain or type(replicates) is not int or replicates != 1:
-        limits = as_limits(size or 0, max_candidates, max_per_candidate, replicates)
+        limits = batches.as_limits(size or 0, max_candidates, max_per_candidate, replicates)
     if worker is not None:
         as_text(worker, "worker", "a name, or None")
     if lease is not None:
-        lease = as_number(lease, "lease", low=0, high=LONGEST_LEASE, low_open=True)
+        lease = as_number(lease, "lease", low=0, high=batches.LONGEST_LEASE, low_open=True)
     return Order(size, limits, worker, lease)
 
 
@@ -237,7 +217,7 @@ class Session:
 
     def _forget_rules(self) -> None:
         self._engine: Engine | None = None
-        self._exploration: Exploration | None = None
+        self._exploration: rules.Exploration | None = None
         self._tallies: Tallies | None = None
         self.verdict: events.Decided | None = None
         self._diverged = 0
@@ -277,7 +257,7 @@ class Session:
         if isinstance(event.fact, _CHANGES):
             # Earlier requests are not asked again: their answers are in the log.
             self._forget_rules()
-            self._batch = measurements_of(self.state)
+            self._batch = rules.measurements_of(self.state)
         elif new := self.state.observations[known:]:
             sign = self.state.settings.sign
             self._batch.tell([one.arm for one in new], [sign * one.value for one in new])
@@ -309,7 +289,7 @@ class Session:
             if state.contradictions or decision is None:
                 return state.contradictions
             if self._checked[0] is not decision:
-                found = [*refuted(state, tallies_of(state), None), unconfirmed(self)]
+                found = [*refuted(state, tallies_of(state), None), rules.unconfirmed(self)]
                 self._checked = decision, {one.what: one for one in found if one is not None}
             return self._checked[1]
 
@@ -325,9 +305,9 @@ class Session:
     def engine(self) -> Engine:
         """The rules, up to date; in their sign more is better."""
         if self._engine is None:
-            self._engine = new_engine(self.state.settings, self.state.candidates, *self.given)
+            self._engine = rules.new_engine(self.state.settings, self.state.candidates, *self.given)
             if self.state.settings.is_guided and self.given == (None, None):
-                self._exploration = Exploration(self.state.settings, self.state.candidates)
+                self._exploration = rules.Exploration(self.state.settings, self.state.candidates)
         if self._batch:
             self._catch_up(self._engine)
         return self._engine
@@ -348,8 +328,10 @@ class Session:
             raise
         # The first verdict counts, also where the process that reached it could not record it.
         if self.verdict is None and verdict is not None:
-            found = decision_of(self.state.settings, verdict)
-            if not is_coarse(self.state.settings, engine) or certificate_holds(self.state, found):
+            settings = self.state.settings
+            found = rules.decision_of(settings, verdict)
+            is_exact = not rules.is_coarse(settings, engine)
+            if is_exact or rules.certificate_holds(self.state, found):
                 self.verdict = found
 
     def _follow(
@@ -369,8 +351,8 @@ class Session:
         if self.has_rules:
             return self.engine
         settings, candidates = self.state.settings, self.state.candidates
-        engine = new_engine(settings, candidates, *stand_ins(settings, self.given))
-        engine.follow(measurements_of(self.state))
+        engine = rules.new_engine(settings, candidates, *rules.stand_ins(settings, self.given))
+        engine.follow(rules.measurements_of(self.state))
         return engine
 
     @property
@@ -418,7 +400,7 @@ class Session:
         own = [one for one in waiting if order.worker is not None and one.worker == order.worker]
         mine = {trial.id for trial in own}
         lapsed = [one for one in waiting if one.id not in mine and one.is_expired(elapsed)]
-        n = order.n or phase_size(self, order.limits, len(own) + len(lapsed))
+        n = order.n or batches.phase_size(self, order.limits, len(own) + len(lapsed))
         own = own[:n]
         facts: list[events.Fact] = []
         if order.worker is not None and any(trial.expires != expires for trial in own):
@@ -429,7 +411,7 @@ class Session:
             fresh = self.propose(n - len(own) - len(lapsed), len(lapsed))
         else:
             order.limits.refuse_too_many(n, len(state.roster.measurable))
-            batch = Batch(order.limits, (trial.arm for trial in own))
+            batch = batches.Batch(order.limits, (trial.arm for trial in own))
             lapsed = batch.taken(lapsed, n - len(own))
             proposed, fresh = batch.fill(self, n - len(own) - len(lapsed), len(lapsed))
         first = len(state.trials)
@@ -524,7 +506,7 @@ class Session:
     def _prepare(self) -> None:
         """Replay and compile before the log is locked, so that other writers do not wait for it."""
         state = self.state if self.state.sequence else self.now()
-        warm_up(state.settings.algorithm, state.settings.stopping)
+        rules.warm_up(state.settings.algorithm, state.settings.stopping)
         self.catch_up()
 
     def _append(
