@@ -836,8 +836,8 @@ def new_state(setting: Setting, plays: bool = True, settled: Settled | None = No
 def new_settled(K: int, m: int) -> Settled:
     """A record without settled pairs."""
     count = min(K, 2 * m + SPARE_ROWS)
-    nobody = {name: np.full(n, -1, np.int64) for name, n in (("rows", K), ("owners", count))}
-    return Settled.zeros({"K": K, "R": count}, used=np.zeros(count, np.int64), **nobody)
+    none = {name: np.full(n, -1, np.int64) for name, n in (("rows", K), ("owners", count))}
+    return Settled.zeros({"K": K, "R": count}, used=np.zeros(count, np.int64), **none)
 
 
 def begin_with(

@@ -11,7 +11,7 @@ wall. With G = tol - (mu_i - mu_j), the half-space a >= b + tol reads sj - si >=
 g is convex and piecewise quadratic in (x_i, x_j) with the gradient (-z_i, -z_j), z the tube
 multipliers: z_i = alpha + w_i si, z_j = -alpha + w_j sj. It has kinks, and the edge of its domain,
 only where both arms touch a wall and sj - si = G at once: the four corners. A minimiser can sit on
-such a corner, so each of them is a state of its own.
+such a corner, so each corner is a separate state.
 """
 
 from __future__ import annotations

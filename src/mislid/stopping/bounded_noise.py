@@ -13,7 +13,7 @@ So with n values, their sum S and V = sum (X - c)^2, where c was each time the g
 
     exp(b S - n ln(1 - x + x e^b))      or      exp(b (S - n x) - psi(b) V)
 
-is E+(x). E-(x) has -b for b, and psi(b) as it is. The logarithms are convex in x.
+is E+(x). For E-(x), -b replaces b, and psi(b) stays. The logarithms are convex in x.
 
 Counts, sums and scatter of an arm are those of its values, scaled to [0, 1].
 """

@@ -9,7 +9,7 @@ is the least logarithm of the product over all means at which i beats j by the t
 bounded_noise
     Values in an interval ("bounded"), or 0 and 1 ("bernoulli").
 unknown_noise
-    Gaussian values, every arm with a standard deviation of its own ("unknown").
+    Gaussian values with a separate standard deviation for every arm ("unknown").
 
 equal
     Gaussian values, one standard deviation for all arms ("unknown-equal"). All evidence of

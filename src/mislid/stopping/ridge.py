@@ -65,7 +65,7 @@ class RidgeSpace(Struct):
     heap: ArmOrder  # (K,)
     updates: int  # since the last inversion
     # Arms on which a matrix is known to be the identity: none.
-    nobody: Annotated[Indices, ("none",)]
+    no_arms: Annotated[Indices, ("none",)]
     everyone: Indices  # (K,)
 
 
@@ -92,7 +92,7 @@ def new_ridge_space(setting: Setting, model: Model) -> RidgeSpace:
 def invert(X: Matrix, weights: PerArm, space: RidgeSpace) -> None:
     """Compute the images from scratch, in O(K d^2)."""
     copy_matrix(space.ridge, space.factor)
-    add_gram(X, space.nobody, space.everyone, weights, space.factor)
+    add_gram(X, space.no_arms, space.everyone, weights, space.factor)
     cholesky(space.factor, space.image.shape[0])
     K, d = X.shape
     for k in range(K):
@@ -112,7 +112,7 @@ def apply_measurement(X: Matrix, arm: int, gained: float, space: RidgeSpace) -> 
     K, d = X.shape
     for a in range(d):
         space.image[a] = space.images[arm, a]
-    times(X, space.nobody, space.everyone, space.image, space.column)
+    times(X, space.no_arms, space.everyone, space.image, space.column)
     scale = gained / (1.0 + gained * space.column[arm])
     for k in range(K):
         step = scale * space.column[k]
@@ -147,8 +147,8 @@ def estimate_means(X: Matrix, variance: PerArm, sums: PerArm, space: RidgeSpace)
     """The estimates and the squared lengths of all arms from their images."""
     for k in range(X.shape[0]):
         space.totals[k] = sums[k] / variance[k]
-    transposed_times(X, space.nobody, space.everyone, space.totals, space.moment)
-    times(space.images, space.nobody, space.everyone, space.moment, space.means)
+    transposed_times(X, space.no_arms, space.everyone, space.totals, space.moment)
+    times(space.images, space.no_arms, space.everyone, space.moment, space.means)
     for k in range(X.shape[0]):
         square = 0.0
         for a in range(X.shape[1]):
