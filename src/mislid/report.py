@@ -282,19 +282,7 @@ def _sensitivity(overview: Overview) -> Html:
     words = f"By the present data: {found.statement}. Declared: {number(found.declared)}."
     if overview.decided and (found.largest is None or found.largest < found.declared):
         words += " The decision was made for the declared misspecification, and stands."
-    cells = [
-        (
-            number(row.misspecification),
-            ", ".join(str(label) for label in row.answer or ()),
-            number(row.statistic),
-            number(row.threshold),
-            "contradicted by the data" if row.contradicted else "yes" if row.decided else "no",
-        )
-        for row in found.table
-    ]
-    marks = ["in" if row.misspecification == found.declared else "" for row in found.table]
-    heads = ("if it were", "answer", "evidence", "threshold", "decided")
-    return markup(element("p", words), table(heads, cells, marks, text=(1, 4)))
+    return element("p", words)
 
 
 def _table(overview: Overview) -> Html:

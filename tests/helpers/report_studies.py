@@ -10,7 +10,7 @@ import numpy as np
 import mislid
 from mislid.engine import Verdict
 from mislid.engine.view import View
-from mislid.forecast import Overview, Sensitivity, SensitivityRow
+from mislid.forecast import Overview
 from mislid.study import Study
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [0.5, 0.2], "e": [0.3, 0.9]}
@@ -69,11 +69,3 @@ def changed(overview: Overview, **parts: Any) -> Overview:
     other = copy.copy(overview)
     vars(other).update(parts)
     return other
-
-
-def dial(largest: float | None, *rows: SensitivityRow, smallest: float = 0.0) -> Sensitivity:
-    return Sensitivity(0.1, largest, None, smallest, 0.01, rows)
-
-
-def dial_row(width: float, answer: Any, statistic: float, decided: bool) -> SensitivityRow:
-    return SensitivityRow(width, answer, statistic, 20.0, decided, contradicted=width < 0.02)

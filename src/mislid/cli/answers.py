@@ -187,9 +187,9 @@ def _print_records(form: str, rows: list[dict[str, Any]], texts: int = 1) -> Non
 def what_if_command(study: Study, form: str, **changes: Any) -> None:
     """Print what the data say for other questions.
 
-    Without options: up to which misspecification the measurements prove the answer, which ones they
-    refute, and the preferred answer for each of several. With options: how many more measurements
-    that question would take. Nothing is changed. If you choose a question by looking at this, its
+    Without options: up to which misspecification the measurements prove the answer, and which ones
+    they refute. With options: how many more measurements that question would take. Nothing is
+    changed. If you choose a question by looking at this, its
     error rate does not hold.
     """
     given = {key: value for key, value in changes.items() if value is not None}
@@ -201,12 +201,7 @@ def what_if_command(study: Study, form: str, **changes: Any) -> None:
         return
     known = study.sensitivity()
     facts = {"study": study.study_name, **known.to_dict()}
-    if form != "csv":
-        lines = {**facts, "table": None, "statement": known.statement}
-        print_facts(form, facts, lines.items())
-    if form != "json" and facts["table"]:
-        click.echo(nl=form == "table")
-        _print_records(form, facts["table"], 2)
+    print_facts(form, facts, {**facts, "statement": known.statement}.items())
 
 
 @study_group.command("verify", epilog=examples("mislid study verify potency.json"))

@@ -3,7 +3,7 @@
 Nothing here changes a study. The methods of `mislid.study.Study` call these functions.
 """
 
-from mislid.forecast.checks import Sensitivity, SensitivityRow, StudyWarning
+from mislid.forecast.checks import Sensitivity, StudyWarning
 from mislid.forecast.evidence import EstimateRow, Ranking, ResultNow, Threshold
 from mislid.forecast.overview import Overview
 from mislid.forecast.planning import Expectation
@@ -16,7 +16,6 @@ __all__ = [
     "Ranking",
     "ResultNow",
     "Sensitivity",
-    "SensitivityRow",
     "StudyProgress",
     "StudyWarning",
     "Threshold",

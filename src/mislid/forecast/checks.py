@@ -13,58 +13,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mislid._formatting import as_frame
-from mislid.engine import Engine
-from mislid.errors import CertificateError, ProblemError
-from mislid.forecast.evidence import pair_evidence, proved_range
-from mislid.geometry.projection import project
+from mislid.errors import ProblemError
+from mislid.forecast.evidence import proved_range
 from mislid.stopping.assumptions import Dispersion
 from mislid.stopping.noise import UNDECLARED
-from mislid.stopping.pairs import AnswerEvidence
 from mislid.study.assumption_tests import NOISE_LEVEL, Tallies, constant_words, is_constant
 from mislid.study.results import Label, PlainRecord
 from mislid.study.settings import GUARANTEED, UNKNOWN, is_python
 from mislid.study.state import NOISE
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from mislid.forecast.overview import Overview
 
-# Misspecifications of a table in every decade, and its decades.
-MANTISSAS, DECADES = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), 3
 # Beside a candidate that cannot be measured any more, this many times its measurements suffice.
 ENOUGH = 10.0
 # The most candidates that a warning names.
 MOST_NAMED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class SensitivityRow:
-    """The answer for one misspecification.
-
-    Attributes
-    ----------
-    misspecification
-        The value that takes the place of the declared one.
-    answer
-        The m candidates with the best estimates, best first; None where the estimates could not be
-        certified.
-    statistic, threshold
-        The evidence for the pair that is hardest to tell apart, in nats, and the amount that is
-        needed, ln(1/delta).
-    decided
-        Whether this answer is proved.
-    contradicted
-        Whether the data refute this misspecification; a proof that rests on it says nothing then.
-    """
-
-    misspecification: float
-    answer: tuple[Label, ...] | None
-    statistic: float
-    threshold: float
-    decided: bool
-    contradicted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +50,6 @@ class Sensitivity(PlainRecord):
         `largest` and `smallest` are right, at all times and for all misspecifications at once,
         with probability 1 - level. Where infinity was declared and decided at, the decision is
         another event: 1 - 2 level together.
-    table
-        One row per value of a grid with 0, the declared one and infinity; empty before the first
-        design is measured, and with another rule than `guaranteed`.
     proven
         Whether the rule is `guaranteed`, and the data do not refute the declared noise.
     """
@@ -98,36 +59,7 @@ class Sensitivity(PlainRecord):
     answer: tuple[Label, ...] | None
     smallest: float
     level: float
-    table: tuple[SensitivityRow, ...]
     proven: bool = False
-
-    def to_frame(self) -> DataFrame:
-        """`table`, for pandas.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for every value of the grid, with the fields of `SensitivityRow` as columns.
-
-        Raises
-        ------
-        MissingPackageError
-            If pandas is not installed.
-
-        Examples
-        --------
-        The evidence falls with the misspecification; at an error rate of 0.05 it has to reach 3.
-
-        >>> from mislid import create_study
-        >>> doses = {1: [1.0], 2: [2.0], 4: [4.0], 8: [8.0]}
-        >>> study = create_study(candidates=doses, m=1, misspecification=0.2, noise=0.2)
-        >>> study.add_observations([(1, 0.1), (2, 0.5), (4, 0.3), (8, 0.9)] * 6)
-        >>> table = study.sensitivity().to_frame()
-        >>> near = table[table.misspecification.between(0.06, 0.2)]
-        >>> [(row.misspecification, round(row.statistic, 1)) for row in near.itertuples()]
-        [(0.07, 6.1), (0.1, 4.1), (0.15, 1.4), (0.2, 1.4)]
-        """
-        return as_frame(self.table)
 
     @property
     def statement(self) -> str:
@@ -163,12 +95,10 @@ def sensitivity(overview: Overview) -> Sensitivity:
             "noise to have it, and add the observations of this one"
         )
     is_guaranteed = engine.stopping.name == GUARANTEED
-    largest, smallest = proved_range(overview)
-    table: tuple[SensitivityRow, ...] = ()
+    largest, smallest = overview.proved or proved_range(overview)
     if not is_guaranteed:
         largest = None
     elif np.all(engine.counts[engine.design] > 0):
-        table = _table(overview, smallest)
         verdict = overview.verdict
         own = verdict is not None and set(verdict.answer) == set(overview.leaders)
         if math.isinf(declared) and own:
@@ -179,43 +109,8 @@ def sensitivity(overview: Overview) -> Sensitivity:
         answer=None if largest is None else overview.names(overview.leaders),
         smallest=smallest,
         level=overview.settings.error_rate,
-        table=table,
         proven=is_guaranteed and not overview.noise_refuted,
     )
-
-
-def _table(overview: Overview, smallest: float) -> tuple[SensitivityRow, ...]:
-    engine, level = overview.engine, -math.log(overview.settings.delta)
-    question, weights = engine.question, overview.counts / engine.question.noise**2
-    proofs: dict[frozenset[int], AnswerEvidence] = {}
-    rows = []
-    for eps in _grid(engine):
-        try:
-            means = project(question.model.with_misspecification(eps), engine.means, weights).means
-        except CertificateError:
-            rows.append(SensitivityRow(eps, None, 0.0, level, False, eps < smallest))
-            continue
-        answer = tuple(np.argsort(-means, kind="stable")[: question.m].tolist())
-        if (key := frozenset(answer)) not in proofs:
-            proofs[key] = pair_evidence(overview, answer, structured=True)
-        found, names = proofs[key].weakest(eps), overview.names(answer)
-        rows.append(SensitivityRow(eps, names, found, level, found >= level, eps < smallest))
-    return tuple(rows)
-
-
-def _grid(engine: Engine) -> list[float]:
-    """Round values up to one that allows for any order of two empirical means, and infinity."""
-    model, seen = engine.question.model, engine.counts > 0
-    features, means = model.features[seen], engine.means[seen]
-    fit = features @ np.linalg.lstsq(features, means, rcond=None)[0]
-    reach = float(np.max(np.abs(means - fit)) + np.ptp(means)) + engine.question.tolerance
-    if reach == 0.0:
-        reach = float(np.min(engine.question.noise))
-    first = math.floor(math.log10(reach)) - DECADES
-    powers = range(first, first + DECADES + 2)
-    rounded = [float(f"{a}e{power}") for power in powers for a in MANTISSAS]
-    count = sum(value < reach for value in rounded) + 1
-    return sorted({0.0, *rounded[:count], model.misspecification, math.inf})
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,9 @@ AT_ONCE, MOST_STREAMS, MOST_STUDIES = 2_000, 600, 32
 
 def state_of(overview: Overview) -> Any:
     """The state of the study without a forecast, in numbers and in words."""
-    return overview.to_dict(forecast=False) | {"words": summary(overview, ahead=False)}
+    found = None if overview.is_large else overview.sensitivity
+    words = {"words": summary(overview, ahead=False), "proof": found and found.statement}
+    return overview.to_dict(forecast=False) | words
 
 
 def estimates_of(overview: Overview) -> Any:
@@ -43,19 +45,10 @@ def estimates_of(overview: Overview) -> Any:
     return [row.to_dict() for row in estimate_rows(overview)]
 
 
-def sensitivity_of(overview: Overview) -> Any:
-    """The answer for other misspecifications; None where features prove nothing."""
-    if overview.is_large:
-        return {"note": "`study.sensitivity()` computes it, in minutes: there are many candidates."}
-    found = overview.sensitivity
-    return None if found is None else found.to_dict() | {"statement": found.statement}
-
-
 Look = Callable[[Overview], Any]
 QUICK: dict[str, Look] = {"state": state_of, "estimates": estimates_of}
 SLOW: dict[str, Look] = {
     "forecast": lambda overview: overview.progress.to_dict(),
-    "sensitivity": sensitivity_of,
 }
 
 

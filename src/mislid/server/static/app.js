@@ -2,9 +2,9 @@
 
 import { intervals } from "./charts.js";
 
-const MEND = new Set(["corrected", "voided", "redeclared", "accepted", "added", "retired", "contradicted"]);
+const MEND = new Set(["corrected", "voided", "redeclared", "added", "retired", "contradicted"]);
 // What is shown besides the log, and after how many milliseconds it is asked for again.
-const PAUSES = { state: 300, estimates: 1000, forecast: 2000, sensitivity: 2000 };
+const PAUSES = { state: 300, estimates: 1000, forecast: 2000 };
 const LOG_ROWS = 100;
 const LOG_FIRST = 15;
 const TABLE_ROWS = 25;
@@ -137,7 +137,7 @@ class StudyView {
     this.state = null;
     this.asked = new Map(); // what is asked for or drawn soon
     this.place = {};
-    for (const name of ["words", "estimates", "forecast", "sensitivity", "certificate", "log"]) {
+    for (const name of ["words", "estimates", "forecast", "proof", "certificate", "log"]) {
       this.place[name] = make("section", { id: `${name}-${id}` });
     }
     this.place.words.append(make("p", { class: "note" }, "The study is being read."));
@@ -168,7 +168,7 @@ class StudyView {
   async ask(kind) {
     try {
       const found = await get(kind === "state" ? this.path : `${this.path}/${kind}`);
-      const draw = { state: this.drawState, estimates: this.drawEstimates, forecast: this.drawForecast, sensitivity: this.drawSensitivity }[kind];
+      const draw = { state: this.drawState, estimates: this.drawEstimates, forecast: this.drawForecast }[kind];
       draw.call(this, found[kind], found.events);
       this.asked.delete(kind);
       if (found.events < this.last) this.soon(kind, () => this.ask(kind), PAUSES[kind]);
@@ -206,6 +206,7 @@ class StudyView {
     if (this.state && events < this.state.events) return;
     this.state = state;
     put(this.place.words, trusted(state.words));
+    if (state.proof) put(this.place.proof, make("h2", {}, "Misspecification"), make("p", {}, `${state.proof}.`));
     this.drawCertificate();
   }
 
@@ -234,21 +235,6 @@ class StudyView {
     const rows = [[number(found.more), number(found.more_low), number(found.more_high), found.note]];
     const heads = ["more measurements", "from", "to", ""];
     put(this.place.forecast, this.heading("What is left", events), table(heads, rows, { left: [3] }));
-  }
-
-  drawSensitivity(found, events) {
-    if (found === null) { put(this.place.sensitivity); return; }
-    if (found.note) {
-      put(this.place.sensitivity, this.heading("If the misspecification were another", events), make("p", { class: "note" }, found.note));
-      return;
-    }
-    const rows = found.table.map((one) => [number(one.misspecification), (one.answer ?? []).join(", "),
-      number(one.statistic), number(one.threshold), one.contradicted ? "contradicted" : one.decided ? "yes" : "no"]);
-    const marks = found.table.map((one) => (one.misspecification === found.declared ? "in" : ""));
-    put(this.place.sensitivity, this.heading("If the misspecification were another", events),
-      make("p", {}, found.statement),
-      make("details", {}, make("summary", {}, "As a table"),
-        table(["if it were", "answer", "evidence", "threshold", "decided"], rows, { marks, left: [1, 4] })));
   }
 
   drawCertificate() {
@@ -285,8 +271,8 @@ function described(event) {
 function studyPage(main) {
   const view = new StudyView(Number(main.dataset.id), Number(main.dataset.after));
   const title = make("h1", { class: main.dataset.name.length > 200 ? "cut" : null }, named(main.dataset.name));
-  const { words, estimates, forecast, sensitivity, certificate, log } = view.place;
-  main.replaceChildren(title, words, estimates, make("div", { class: "pair" }, forecast, sensitivity), certificate, log);
+  const { words, estimates, forecast, proof, certificate, log } = view.place;
+  main.replaceChildren(title, words, estimates, make("div", { class: "pair" }, forecast, proof), certificate, log);
   view.listen();
 }
 
