@@ -30,13 +30,6 @@ __all__ += ["run_experiment", "statistics_of"]
 # Called with a case, a method, the number of finished runs and of all: before the first, after
 # each, and at the end, where all may have been there already.
 Tell = Callable[[Case, Method, int, int], object]
-__all__ = [
-    "Outcome",
-    "Result",
-    "Statistics",
-    "run_experiment",
-]
-
 ORIGIN = "the files come from the authors' https://github.com/clreda/misspecified-top-m"
 # Confidence of intervals; a test rejects at 1 - LEVEL.
 LEVEL = 0.99
