@@ -473,7 +473,10 @@ class AlternativeSearch:
 
         used = space.slot[(space.quality != CRUDE) & (space.slot >= 0)]
         pairs = np.stack([space.kept_challenger[used], space.kept_incumbent[used]], axis=1)
-        kept = Proofs(pairs, space.kept_multipliers[used], space.kept_alpha[used])
+        X, alphas = coordinates(self.model).matrix, space.kept_alpha[used]
+        rows = zip(space.kept_multipliers[used], alphas.tolist(), strict=True)
+        multipliers = np.array([balanced(X, w, z, alpha) for z, alpha in rows])
+        kept = Proofs(pairs, multipliers.reshape(len(pairs), -1), alphas)
         lost = np.flatnonzero((space.quality == DONE) & (space.slot < 0))
         if lost.size == 0:
             return kept
