@@ -2,7 +2,7 @@
 
 from mislid.simulation import environments
 from mislid.simulation.environments import Bernoulli, Bounded, Environment, Gaussian, Table
-from mislid.simulation.identify import Evidence, Identification, Progress
+from mislid.simulation.identify import Evidence, Identification
 
 __all__ = [
     "Bernoulli",
@@ -11,7 +11,6 @@ __all__ = [
     "Evidence",
     "Gaussian",
     "Identification",
-    "Progress",
     "Table",
     "environments",
 ]

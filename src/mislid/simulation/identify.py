@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,11 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._formatting import as_frame, facts, shown
+from mislid._formatting import as_frame, facts
 from mislid._validation import Matrix, Vector, as_costs, as_count, as_seed
 from mislid.algorithms import Algorithm
-from mislid.engine import Engine, SamplingProtocol, StoppingProtocol, Verdict
+from mislid.engine import Engine, SamplingProtocol, StoppingProtocol
 from mislid.engine.loop import EXHAUSTED, RUNNING, STOPPED
-from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
 from mislid.simulation.environments import AssumedNoise, Environment, as_assumed, as_instance
@@ -29,42 +28,6 @@ STOPPED_RUN, EXHAUSTED_RUN, INTERRUPTED = "stopped", "budget exhausted", "interr
 STATUS = {STOPPED: STOPPED_RUN, EXHAUSTED: EXHAUSTED_RUN}
 # Measurements between two looks at the keyboard.
 PAUSE = 20_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Progress:
-    """The progress of a run, as a copy.
-
-    Attributes
-    ----------
-    samples, counts
-        Measurements in all, and of every arm (K,).
-    means
-        Empirical means (K,), 0 where nothing was measured.
-    answer
-        The m arms that seem best, best first; None before they can be estimated, and without an
-        answer where a rival algorithm stops by its own test.
-    statistic, threshold, pair
-        Of the last stopping test: the evidence that the answer is right, what it must reach, and
-        the pair (challenger, incumbent) that is hardest to tell apart. Not a number, and None,
-        before the first test and where a rival algorithm stops by its own.
-    finished
-        Whether this is the last call.
-    """
-
-    samples: int
-    counts: NDArray[np.int64]
-    means: Vector
-    answer: tuple[int, ...] | None
-    statistic: float
-    threshold: float
-    pair: tuple[int, int] | None
-    finished: bool
-
-    @property
-    def evidence(self) -> float:
-        """The statistic as a share of the threshold: a run stops when it reaches 1."""
-        return self.statistic / self.threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +48,6 @@ class Evidence:
     statistic: float
     threshold: float
     pair: tuple[int, int] | None
-
-
-Callback = Callable[[Progress], object]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,8 +165,6 @@ def identify(
     environment: Environment | None = None,
     assume_noise: AssumedNoise = None,
     cost: ArrayLike | None = None,
-    callback: Callback | None = None,
-    every: int = 100,
 ) -> Identification:
     """Measure arms of the instance, in simulation, until its m best are known at error rate delta.
 
@@ -245,12 +203,6 @@ def identify(
         `Bounded(means)` and "bernoulli" from `Bernoulli(means)`.
     cost
         What a measurement of every arm costs (K,): `mislid` measures what proves most for its cost.
-    callback
-        A function that is called with a `Progress` as the run goes on and once at its end. It
-        changes no decision. What it raises ends the run and reaches the caller, but for Ctrl-C,
-        after which the status is "interrupted".
-    every
-        Samples between two calls.
 
     Returns
     -------
@@ -269,15 +221,6 @@ def identify(
     >>> found = identify(Instance(model, [1.0, 1.5, 2.6]), 1)
     >>> found.answer, found.status, found.correct
     ((2,), 'stopped', True)
-
-    How the evidence grew until it reached the threshold:
-
-    >>> seen = []
-    >>> again = identify(Instance(model, [1.0, 1.5, 2.6]), 1, callback=seen.append, every=1)
-    >>> seen[0].samples, seen[-1].samples == again.samples == found.samples
-    (1, True)
-    >>> seen[-2].evidence < 1.0 <= seen[-1].evidence
-    True
     """
     source, noise = as_assumed(assume_noise, environment, as_instance(instance))
     question = Question(
@@ -292,9 +235,6 @@ def identify(
     budget = int(np.iinfo(np.int64).max)
     if max_samples is not None:
         budget = as_count(max_samples, "max_samples", 1)
-    every = as_count(every, "every", 1)
-    if callback is not None and not callable(callback):
-        raise ProblemError(f"callback must be a function of one Progress; got {shown(callback)}")
     root = as_seed(seed)
     prices = None if cost is None else as_costs(cost, instance.K)
     engine = Engine(
@@ -302,7 +242,7 @@ def identify(
     )
     run = Run(engine, source, root)
     start = time.perf_counter()
-    status = run.go(budget, callback, every)
+    status = run.go(budget)
     found = run.outcome(status, instance, time.perf_counter() - start)
     return found if prices is None else replace(found, cost=float(found.counts @ prices))
 
@@ -318,22 +258,15 @@ class Run:
         rule = engine.algorithm
         self.own = bool(getattr(rule, "own_test", False)) and engine.stopping.name == "heuristic"
 
-    def go(self, budget: int, callback: Callback | None = None, every: int = 1) -> str:
+    def go(self, budget: int) -> str:
         """Run to an answer or to the end of the budget; Ctrl-C ends it between two pauses."""
-        engine = self.engine
+        code = RUNNING
         try:
-            while True:
-                due, code = budget, RUNNING
-                if callback is not None:
-                    due = (engine.samples // every + 1) * every
-                while code == RUNNING and engine.samples < due:
-                    code = self.advance(budget, min(PAUSE, due - engine.samples))
-                if callback is not None:
-                    callback(self._progress(code))
-                if code != RUNNING:
-                    return STATUS[code]
+            while code == RUNNING:
+                code = self.advance(budget, PAUSE)
         except KeyboardInterrupt:
             return INTERRUPTED
+        return STATUS[code]
 
     def advance(self, budget: int, pause: int) -> int:
         """Go on until an answer, `budget` measurements in all, or `pause` more of them."""
@@ -366,21 +299,6 @@ class Run:
         if self.own:
             return self.engine.best_measured
         return self.engine.verdict.answer or self.engine.incumbents
-
-    def _progress(self, code: int) -> Progress:
-        engine = self.engine
-        verdict = Verdict(False) if self.own else engine.verdict
-        known = code == STOPPED if self.own else engine.is_estimated
-        return Progress(
-            samples=engine.samples,
-            counts=engine.counts,
-            means=engine.means,
-            answer=self._answer() if known else None,
-            statistic=verdict.statistic,
-            threshold=verdict.threshold,
-            pair=verdict.pair,
-            finished=code != RUNNING,
-        )
 
     def outcome(self, status: str, instance: Instance, seconds: float) -> Identification:
         """The outcome of the run, judged by the true means."""
