@@ -73,11 +73,9 @@ CALLS: dict[str, Callable[[Study, dict[str, Any], str | None], Any]] = {
     "correct": lambda study, given, key: study.correct(**given, reason="wrong column", key=key),
     "void": lambda study, given, key: study.void(**given, reason="plate dropped", key=key),
     "add": lambda study, given, key: study.add_candidates(
-        {given["label"]: given["features"]}, informed=False, key=key
+        {given["label"]: given["features"]}, key=key
     ),
-    "retire": lambda study, given, key: study.retire(
-        given["label"], leave=given["leave"], informed=False, key=key
-    ),
+    "retire": lambda study, given, key: study.retire(given["label"], leave=given["leave"], key=key),
     "look": _look,
     "certify": _certify,
 }

@@ -107,7 +107,6 @@ def _plain_change(event: Event, known: Candidates) -> dict[str, Any]:
         "event": event.sequence,
         "kind": kind,
         "labels": labels,
-        "informed": fact.informed,
         "reason": fact.reason,
     }
 

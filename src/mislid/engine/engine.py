@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -709,18 +709,13 @@ class Engine:
         self._verdict = Verdict(code == loop.STOPPED)
         return int(code)
 
-    def follow(
-        self, batch: EventBatch, successor: Callable[[Engine], Engine] | None = None
-    ) -> tuple[Verdict | None, NDArray[np.int64]]:
+    def follow(self, batch: EventBatch) -> tuple[Verdict | None, NDArray[np.int64]]:
         """Replay events of a study.
 
         Parameters
         ----------
         batch
             Measurements and requests for trials, in order; more is better.
-        successor
-            A function of this engine, called at every verdict that decides; what it returns is the
-            engine that goes on.
 
         Returns
         -------
@@ -746,7 +741,7 @@ class Engine:
         >>> verdict, arms.tolist(), engine.samples
         (None, [0, 2], 3)
         """
-        return follow(self, batch, successor)
+        return follow(self, batch)
 
 
 def check_rules(

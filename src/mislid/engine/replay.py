@@ -19,7 +19,7 @@ Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -172,16 +172,8 @@ class EventBatch:
         return arms.astype(np.int64, copy=False), values
 
 
-Successor = Callable[["Engine"], "Engine"]
-
-
-def follow(
-    engine: Engine, batch: EventBatch, successor: Successor | None = None
-) -> tuple[Verdict | None, Arms]:
-    """Replay a batch; at a verdict `successor` gives the engine that goes on.
-
-    The first verdict that decides, or None, and the arms (n,) of the new trials.
-    """
+def follow(engine: Engine, batch: EventBatch) -> tuple[Verdict | None, Arms]:
+    """Replay a batch: the first verdict that decides, or None, and the arms (n,) of new trials."""
     arms, values = batch.arrays(engine.question)
     begun, first, chosen, end = _is_begun(engine), None, [np.empty(0, np.int64)], 0
     for step in batch:
@@ -192,8 +184,6 @@ def follow(
             continue
         verdict = _tell(engine, arms[begin:end], values[begin:end])
         first = first or verdict
-        if verdict is not None and successor is not None:
-            engine, begun = successor(engine), False
         begun = begun or _is_begun(engine)
     return first, np.concatenate(chosen)
 

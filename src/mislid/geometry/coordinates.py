@@ -83,9 +83,8 @@ def set_late(model: Model, late: Sequence[int]) -> None:
     basis = known[_spanner_of(features[known])] if known.size else known
     if basis.size < model.d:
         raise ProblemError(
-            "candidates that were added after a look at values must have features that are "
-            f"combinations of the others', which span {basis.size} of {model.d} dimensions. If "
-            "they were chosen without regard to values of this study, say so by informed=False"
+            "candidates that were added must have features that are combinations of the others', "
+            f"which span {basis.size} of {model.d} dimensions"
         )
     matrix = coordinates_in(features, basis)
     largest = float(np.max(np.abs(matrix)))

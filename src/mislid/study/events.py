@@ -123,14 +123,11 @@ class Redeclared(NamedTuple):
 class Added(NamedTuple):
     """The question is about these candidates as well.
 
-    `noise` and `cost` are theirs, where candidates differ in that. `informed` says whether they may
-    have been chosen after a look at values of the study.
+    `cost` is theirs, where candidates have costs.
     """
 
     candidates: Candidates
-    noise: tuple[float, ...] | None
     cost: tuple[float, ...] | None
-    informed: bool
     reason: str | None
 
 
@@ -139,7 +136,6 @@ class Retired(NamedTuple):
 
     arm: int
     leaves: bool
-    informed: bool
     reason: str | None
 
 
@@ -392,7 +388,7 @@ def _undecidable(state: StudyState, decided: Decided) -> str | None:
 
 
 def _unaddable(state: StudyState, added: Added) -> str | None:
-    register, more = state.roster.register, added.candidates
+    register, settings, more = state.roster.register, state.roster.settings, added.candidates
     shapes = [None if one.features is None else one.features.shape[1] for one in (register, more)]
     if (
         more.K < 1
@@ -400,11 +396,15 @@ def _unaddable(state: StudyState, added: Added) -> str | None:
         or not register.positions.keys().isdisjoint(more.positions)
     ):
         return "adds candidates that do not fit the others"
-    numbers = (*(added.noise or ()), *(added.cost or ()))
-    if any(one is not None and len(one) != more.K for one in (added.noise, added.cost)) or not all(
-        math.isfinite(number) and number > 0.0 for number in numbers
+    if len(settings.noise) > 1:
+        return "adds candidates where each has its own noise"
+    costs = (1.0,) * more.K if added.cost is None else added.cost
+    if (
+        (added.cost is None) != (settings.cost is None)
+        or len(costs) != more.K
+        or not all(math.isfinite(cost) and cost > 0.0 for cost in costs)
     ):
-        return "has noise or costs that do not fit its candidates"
+        return "has costs that do not fit its candidates"
     return None
 
 

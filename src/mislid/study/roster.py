@@ -52,11 +52,9 @@ class Roster:
     settings
         The question as declared, with noise and costs of all of the register.
     late
-        Those that were added after a look at values, by their place in the register.
+        Those that were added, by their place in the register.
     gone
         Those that left the question.
-    seen
-        Those of them that left after a look at values.
     closed
         Those that cannot be measured any more.
     """
@@ -65,7 +63,6 @@ class Roster:
     settings: Settings
     late: frozenset[int] = frozenset()
     gone: frozenset[int] = frozenset()
-    seen: frozenset[int] = frozenset()
     closed: frozenset[int] = frozenset()
 
     @cached_property
@@ -152,11 +149,11 @@ class Roster:
     def price(self) -> int:
         """What delta is divided by: the number of questions that this one may have been chosen of.
 
-        With n candidates that came or left after a look, A of them new: n (n + 1)^2, which adds up
-        to 1 over all n and A; which ones left; and with new ones, all ordered pairs over those of
-        one answer, since who is among the m best depends on who comes.
+        With n candidates that came or left, A of them new: n (n + 1)^2, which adds up to 1 over all
+        n and A; which ones left; and with new ones, all ordered pairs over those of one answer,
+        since who is among the m best depends on who comes.
         """
-        added, left = len(self.late), len(self.seen)
+        added, left = len(self.late), len(self.gone)
         n = added + left
         if n == 0:
             return 1
@@ -169,10 +166,9 @@ class Roster:
         match fact:
             case Added():
                 return self._with(fact)
-            case Retired(arm, leaves, informed):
-                closed = replace(self, closed=self.closed | {arm})
-                seen = self.seen | {arm} if leaves and informed else self.seen
-                return replace(closed, gone=self.gone | {arm}, seen=seen) if leaves else closed
+            case Retired(arm, leaves):
+                gone = self.gone | {arm} if leaves else self.gone
+                return replace(self, closed=self.closed | {arm}, gone=gone)
             case Redeclared(misspecification, noise):
                 return self._declared(misspecification, noise)
 
@@ -191,58 +187,41 @@ class Roster:
         return replace(self, settings=replace(self.settings, **changes))
 
     def _with(self, added: Added) -> Roster:
-        """With candidates that were added; noise and costs are given where they differ."""
+        """With candidates that were added."""
         was, K, more, now = self.register, self.register.K, added.candidates, self.settings
         features = None
         if was.features is not None and more.features is not None:
             features = frozen(np.concatenate([was.features, more.features]))
         labels: Any = (*was.labels, *more.labels)
-        noise = _extended(now.noise, K, added.noise, more.K) or now.noise
-        cost = _extended(now.cost, K, added.cost, more.K)
-        new = frozenset(range(K, K + more.K))
+        cost = None if now.cost is None else (*now.cost, *(added.cost or ()))
         return replace(
             self,
             register=Candidates(labels, features, was.columns),
-            settings=replace(now, noise=noise, cost=cost),
-            late=self.late | new if added.informed else self.late,
+            settings=replace(now, cost=cost),
+            late=self.late.union(range(K, K + more.K)),
         )
 
 
-def _extended(
-    was: tuple[float, ...] | None, K: int, more: tuple[float, ...] | None, n: int
-) -> tuple[float, ...] | None:
-    """What all had, and what n more have; nothing where all have the same."""
-    if more is None and (was is None or len(was) == 1):
-        return was
-    before, after = was or (1.0,), more or (1.0,)
-    return (*np.broadcast_to(before, K).tolist(), *np.broadcast_to(after, n).tolist())
-
-
-def add(
-    state: StudyState, given: Candidates, noise: Any, cost: Any, informed: Any, reason: Any
-) -> list[Fact]:
+def add(state: StudyState, given: Candidates, noise: Any, cost: Any, reason: Any) -> list[Fact]:
     """What is recorded when candidates are added."""
     roster, why = state.roster, as_reason(reason)
     more = _as_more(roster, given)
-    # Only the user knows what was seen: there may be values that were not told yet.
-    looked = as_flag(informed, "informed")
-    spread = _as_noise(roster, noise, more.labels, looked)
-    price = _as_cost(roster, cost, more.labels)
-    added = Added(more, spread, price, looked, why)
+    _refuse_other_noise(roster.settings, noise, more.labels)
+    added = Added(more, _as_cost(roster, cost, more.labels), why)
     # What no rule can answer is refused before anything is written.
     now = roster.after(added)
     question_of(now.question, now.candidates)
     return [added]
 
 
-def retire(state: StudyState, label: Any, leaves: Any, informed: Any, reason: Any) -> list[Fact]:
+def retire(state: StudyState, label: Any, leaves: Any, reason: Any) -> list[Fact]:
     """What is recorded when a candidate is retired; nothing where it was."""
     roster, why = state.roster, as_reason(reason)
     leaving = as_flag(leaves, "leave")
     arm = roster.arms[state.candidates.arm(label)]
     if arm in roster.closed and not leaving:
         return []
-    retired = Retired(arm, leaving, leaving and as_flag(informed, "informed"), why)
+    retired = Retired(arm, leaving, why)
     if leaving:
         _refuse_last(roster, label)
     elif not any(one.arm == roster.place(arm) for one in state.observations):
@@ -268,10 +247,10 @@ def redeclare(state: StudyState, misspecification: Any, noise: Any, reason: Any)
                 f"declared as such; got {shown(noise)} where it is {was.noise_words}"
             )
         spread = as_deviations(deviations)
-        if state.roster.late and len(spread) > 1 and spread != was.noise:
+        if state.roster.late and len(spread) > 1:
             raise ProblemError(
-                "noise must be the same for all candidates after some were added by a look at "
-                f"values, since evidence is measured in it; got {noise!r}"
+                "noise must be the same for all candidates after some were added, since evidence "
+                f"is measured in it; got {noise!r}"
             )
     eps = None if eps == was.misspecification else eps
     spread = None if spread == was.noise else spread
@@ -320,32 +299,20 @@ def _in_columns(was: Candidates, more: Candidates) -> Candidates:
     return Candidates(more.labels, frozen(features))
 
 
-def _as_noise(roster: Roster, noise: Any, labels: Labels, looked: bool) -> tuple[float, ...] | None:
-    was = roster.settings
-    if was.noise_model != KNOWN or was.reward_range is not None:
+def _refuse_other_noise(was: Settings, noise: Any, labels: Labels) -> None:
+    """Refuse new candidates unless they have the noise that all others have."""
+    if was.noise_model != KNOWN:
         if noise is not None:
             raise ProblemError(
                 f"noise must be left out in a study whose noise is {was.noise_words}; got {noise!r}"
             )
-        return None
-    single = len(was.noise) == 1
-    if noise is None and not single:
-        raise ProblemError("noise must be given for new candidates where each has its own")
-    given = _noise_of(was.noise[0] if noise is None else noise, labels)
-    if single and np.all(given == was.noise[0]):
-        return None
-    if looked:
+        return
+    given = was.noise if noise is None else as_noise(in_order(noise, "noise", labels), len(labels))
+    if len(was.noise) > 1 or np.any(given != np.array(was.noise)):
         raise ProblemError(
-            "noise must be the same for all candidates where some are added after a look at "
-            "values, since evidence is measured in it; got "
-            f"{'one for each' if noise is None else repr(noise)}. If the new ones were chosen "
-            "without regard to values of this study, say so by informed=False"
+            "noise must be the same for all candidates where some are added, since evidence is "
+            f"measured in it; got {shown(noise)} where it is {was.noise_words}"
         )
-    return tuple(given.tolist())
-
-
-def _noise_of(noise: Any, labels: Labels) -> Vector:
-    return as_noise(in_order(noise, "noise", labels), len(labels))
 
 
 def _as_cost(roster: Roster, cost: Any, labels: Labels) -> tuple[float, ...] | None:

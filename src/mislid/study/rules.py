@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mislid.engine import Engine, EventBatch, Verdict
 from mislid.errors import CertificateError, ProblemError
@@ -37,26 +35,16 @@ COARSE = 1e-9
 # Evidence may miss its threshold by so much of it, as in a certificate: another kind of processor
 # rounds differently.
 SLACK = 1e-6
-# The first misspecification of an exploration in units of the smallest noise, how it grows, and how
-# often: by then no feature is of use.
-FIRST, GROWTH, DOUBLINGS = 0.1, 2.0, 60
 
 
 def new_engine(
-    settings: Settings,
-    candidates: Candidates,
-    algorithm: Any = None,
-    stopping: Any = None,
-    *,
-    misspecification: float | None = None,
+    settings: Settings, candidates: Candidates, algorithm: Any = None, stopping: Any = None
 ) -> Engine:
-    """An engine before the first measurement, for the declared misspecification unless given.
+    """An engine before the first measurement.
 
     Rules that are given take the place of those that the settings name. Without features all arms
     are measured first: the model has one column then, whose spanner is one arm.
     """
-    if misspecification is not None:
-        settings = dataclasses.replace(settings, misspecification=misspecification)
     return Engine(
         question_of(settings, candidates),
         _rule("algorithm", settings.algorithm, algorithm),
@@ -119,42 +107,6 @@ def warm_up(algorithm: str, stopping: str) -> None:
     batch.tell((0, 1, 2), (0.0, 0.1, 0.2))
     batch.ask(0, 2, ())
     Engine(Question(model, m=1, noise=1.0, delta=0.5), algorithm, stopping).follow(batch)
-
-
-class Exploration:
-    """Rules that trust the features up to a point, and choose every other trial.
-
-    A study whose misspecification is unknown decides by the proof that needs no features. These
-    rules take the misspecification for a small one, and for twice as much whenever the answer is
-    proved for it. So the misspecification up to which the present answer is proved grows early.
-    """
-
-    def __init__(self, settings: Settings, candidates: Candidates) -> None:
-        self._settings, self._candidates = settings, candidates
-        self.misspecification = FIRST * float(np.min(settings.deviations(candidates.K)))
-        self._doublings = 0
-        self._engine = self._new_engine()
-
-    def _new_engine(self) -> Engine:
-        return new_engine(self._settings, self._candidates, misspecification=self.misspecification)
-
-    def follow(self, script: EventBatch) -> NDArray[np.int64]:
-        """Take in what happened; the arms (n,) that it would have chosen.
-
-        What is doubled when is a function of the measurements, however they are handed over.
-        """
-        return self._engine.follow(script, self._doubt_more)[1]
-
-    def _doubt_more(self, engine: Engine) -> Engine:
-        """Rules for the next misspecification at which the answer is not proved."""
-        while self._doublings < DOUBLINGS:
-            self._doublings += 1
-            self.misspecification *= GROWTH
-            self._engine = self._new_engine()
-            self._engine.reset(engine.counts, engine.sums, scatter=engine.scatter)
-            if not self._engine.judge().decided:
-                break
-        return self._engine
 
 
 def decision_of(settings: Settings, verdict: Verdict) -> Decided:

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mislid._formatting import shown
 from mislid._validation import as_count, as_number, as_text
-from mislid.engine import Engine, EventBatch, Verdict
+from mislid.engine import Engine, EventBatch
 from mislid.errors import ProblemError, StorageError, UnknownOutcomeError, UnknownTrialError
 from mislid.study import batches, events, rules
 from mislid.study.assumption_tests import Tallies, refuted, refuted_ever, tallies_of
@@ -217,7 +216,6 @@ class Session:
 
     def _forget_rules(self) -> None:
         self._engine: Engine | None = None
-        self._exploration: rules.Exploration | None = None
         self._tallies: Tallies | None = None
         self.verdict: events.Decided | None = None
         self._diverged = 0
@@ -306,8 +304,6 @@ class Session:
         """The rules, up to date; in their sign more is better."""
         if self._engine is None:
             self._engine = rules.new_engine(self.state.settings, self.state.candidates, *self.given)
-            if self.state.settings.is_guided and self.given == (None, None):
-                self._exploration = rules.Exploration(self.state.settings, self.state.candidates)
         if self._batch:
             self._catch_up(self._engine)
         return self._engine
@@ -321,7 +317,7 @@ class Session:
         batch, logged = self._batch, self._logged
         self._batch, self._logged = EventBatch(), []
         try:
-            verdict, arms = self._follow(engine, batch)
+            verdict, arms = engine.follow(batch)
             self._diverged += int(np.count_nonzero(arms != np.array(logged, dtype=np.int64)))
         except BaseException:
             self._forget()  # half of it was taken in
@@ -333,18 +329,6 @@ class Session:
             is_exact = not rules.is_coarse(settings, engine)
             if is_exact or rules.certificate_holds(self.state, found):
                 self.verdict = found
-
-    def _follow(
-        self, engine: Engine, batch: EventBatch
-    ) -> tuple[Verdict | None, NDArray[np.int64]]:
-        """The first verdict that decides, and the arms that the rules choose."""
-        verdict, arms = engine.follow(batch)
-        if self._exploration is not None:
-            # Even trials are the study's own choices, odd ones those of the exploration.
-            explored = self._exploration.follow(batch)
-            trials = [step.trial + at for step in batch for at in range(step.n)]
-            arms = np.where(np.array(trials, dtype=np.int64) % 2 == 0, arms, explored)
-        return verdict, arms
 
     def estimating(self) -> Engine:
         """An engine with estimates from all measurements: the rules or, without them, others."""
@@ -386,7 +370,7 @@ class Session:
         batch = EventBatch()
         batch.ask(first, n, waiting)
         arms = self.state.roster.arms
-        return [arms[place] for place in self._follow(self.engine, batch)[1]]
+        return [arms[place] for place in self.engine.follow(batch)[1]]
 
     def hand_out(self, state: StudyState, order: Order) -> list[events.Fact]:
         """What is recorded when trials are handed out; sets `order.trials` to their ids.

@@ -69,8 +69,6 @@ class Settings:
     promised
         The error rate that was asked for, where delta is only a part of it: after candidates came
         or left.
-    guided
-        Whether features choose every other trial while the misspecification is unknown.
 
     Examples
     --------
@@ -106,7 +104,6 @@ class Settings:
     budget: int | None = None
     cost: tuple[float, ...] | None = None
     promised: float | None = None
-    guided: bool = False
 
     @property
     def error_rate(self) -> float:
@@ -120,11 +117,6 @@ class Settings:
             return False  # features prove nothing then
         finite = math.isfinite(self.misspecification)
         return finite if self.structured is None else self.structured
-
-    @property
-    def is_guided(self) -> bool:
-        """Whether features choose trials without proving: until a misspecification is declared."""
-        return self.guided and math.isinf(self.misspecification)
 
     @property
     def declared(self) -> float | str:
@@ -282,17 +274,10 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         reward_range=reward_range,
         budget=None if given.get("budget") is None else as_count(given["budget"], "budget", 1),
         cost=_as_cost(given.get("cost"), candidates),
-        guided=_is_guided(structured, noise_model, given),
     )
     rules = as_algorithm(given["algorithm"]), as_stopping_rule(given["stopping"])
     check_rules(question_of(settings, candidates), *rules, settings.cost)
     return settings
-
-
-def _is_guided(structured: bool | None, noise_model: str, given: Mapping[str, Any]) -> bool:
-    """Whether features that prove nothing by themselves choose what to measure."""
-    rules = given["algorithm"], given["stopping"]
-    return structured is True and noise_model != UNKNOWN and rules == ("mislid", "guaranteed")
 
 
 def _as_cost(value: Any, candidates: Candidates) -> tuple[float, ...] | None:

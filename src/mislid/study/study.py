@@ -503,7 +503,6 @@ class Study:
         columns: Iterable[Any] | None = None,
         noise: Any = None,
         cost: Any = None,
-        informed: bool = True,
         reason: str | None = None,
         key: str | None = None,
     ) -> None:
@@ -516,11 +515,10 @@ class Study:
         ----------
         candidates, names, columns
             As in `create_study`, with the same features as the others; one is enough.
-        noise, cost
-            Theirs, where each candidate has its own.
-        informed
-            Whether they may have been chosen after a look at values of this study. If so, a part of
-            delta pays for it; if not, nothing does.
+        noise
+            Theirs, which must be that of all the others; None for the same.
+        cost
+            Theirs, where candidates have costs.
         reason, key
             As in `correct`.
 
@@ -528,7 +526,7 @@ class Study:
         ------
         ProblemError
             If one was in the study before, or its label or features are of another kind than those
-            of the others; or if noise or cost is not allowed, or missing where each has its own.
+            of the others; or if noise or cost is not allowed, or cost is missing.
         StorageError
             As in `ask`.
 
@@ -544,14 +542,13 @@ class Study:
         ('running', 'c')
         """
         more = as_candidates(candidates, names, columns, fewest=1)
-        self._record(roster.add, more, noise, cost, informed, reason, key=key)
+        self._record(roster.add, more, noise, cost, reason, key=key)
 
     def retire(
         self,
         arm: Label,
         *,
         leave: bool = False,
-        informed: bool = True,
         reason: str | None = None,
         key: str | None = None,
     ) -> None:
@@ -567,8 +564,6 @@ class Study:
         leave
             Whether it leaves the question. If not, it stays in the comparison with the values that
             it has, and nothing changes in what is proven.
-        informed
-            Whether it may leave because of values of this study, as in `add_candidates`.
         reason, key
             As in `correct`.
 
@@ -585,11 +580,11 @@ class Study:
         >>> from mislid import create_study
         >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
         >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.85)] * 3)
-        >>> study.retire("c", leave=True, informed=False, reason="no longer sold")
+        >>> study.retire("c", leave=True, reason="no longer sold")
         >>> study.status, study.result.answer
         ('decided', ('b',))
         """
-        self._record(roster.retire, arm, leave, informed, reason, key=key)
+        self._record(roster.retire, arm, leave, reason, key=key)
 
     def _record(self, make: Callable[..., Sequence[Fact]], *given: Any, key: str | None) -> None:
         """Add the facts that `make` makes of the state and what is given; warn of refutations."""

@@ -134,24 +134,3 @@ def test_python_rules_follow_step_by_step_or_at_once() -> None:
     assert arms.tolist() == history.chosen
     assert same(verdict, history.verdict)
     assert engine.algorithm.calls == history.engine.algorithm.calls > 50
-
-
-@pytest.mark.parametrize("algorithm", ["uniform", Counting()])
-def test_another_engine_goes_on_after_a_verdict(algorithm: object) -> None:
-    """With compiled rules and with rules written in Python."""
-    small = SMALL["tube"]
-    batch = EventBatch()
-    for _ in range(40):
-        batch.tell(list(range(6)), small.instance.means.tolist())
-    batch.ask(0, 2, ())
-    engine, followers = engine_of(small, algorithm), []
-
-    def successor(decided: Engine) -> Engine:
-        followers.append(engine_of(small, algorithm))
-        followers[-1].reset(decided.counts, decided.sums)
-        return followers[-1]
-
-    verdict, arms = engine.follow(batch, successor)
-    assert verdict is not None
-    assert engine.samples == verdict.samples < followers[-1].samples == 240
-    assert len(arms) == 2

@@ -37,8 +37,7 @@ def test_it_says_what_the_result_says(name: str) -> None:
     told = json.loads(json.dumps(study.settings.plain()))
     assert stated.pop("structured") == study.settings.is_structured
     told = {"noise_model": "known", "reward_range": None, **told}
-    for name in ("structured", "guided"):
-        told.pop(name, None)
+    told.pop("structured", None)
     assert stated == told
     pairs = {(one["challenger"], one["incumbent"]) for one in found["evidence"]}
     rest = set(study.candidates.labels) - set(result.answer)

@@ -58,7 +58,7 @@ def test_a_late_value_of_one_that_left_is_kept_but_does_not_count() -> None:
     trials = study.ask(5)
     for trial in trials[:4]:
         study.tell(trial, MEANS[str(trial.arm)])
-    study.retire(trials[4].arm, leave=True, informed=False)
+    study.retire(trials[4].arm, leave=True)
     before = study.samples
     study.tell(trials[4], 9.0)
     assert study.samples == before
@@ -92,53 +92,50 @@ def test_every_process_comes_to_the_same(features: bool) -> None:
     assert again.overview().warnings == ()  # not diverged
 
 
-def test_a_question_that_was_chosen_after_a_look_costs_a_part_of_delta() -> None:
+def test_a_question_that_changes_costs_a_part_of_delta() -> None:
     study = study_of(features=False)
-    study.add_candidates(["f"], informed=False)
     study.add_observations([(arm, MEANS[arm]) for arm in study.candidates.labels])
-    study.add_candidates(["g"], informed=False)
-    assert study.settings.delta == 0.05
-    study.retire("a", leave=True, informed=False)
     study.retire("b")
     assert study.settings.delta == 0.05
-    study.add_candidates(["h"])
-    # One change; 7 x 6 ordered pairs of candidates, of which one answer has 6.
-    assert study.settings.delta == 0.05 / (4 * 7)
+    study.add_candidates(["f"])
+    # One change; 6 x 5 ordered pairs of candidates, of which one answer has 5.
+    assert study.settings.delta == 0.05 / (4 * 6)
     assert study.settings.error_rate == 0.05
     study.retire("d", leave=True)
-    # Two changes, one of them an addition; six candidates; which one of eight left.
-    assert study.settings.delta == 0.05 / (2 * 9 * 6 * 8)
+    # Two changes, one of them an addition; five candidates; which one of six left.
+    assert study.settings.delta == 0.05 / (2 * 9 * 5 * 6)
+    study.retire("f", leave=True)
+    # The one that was added counts twice: it came, and it left.
+    assert study.settings.delta == 0.05 / (3 * 16 * 4 * 15)
 
 
-def test_the_word_of_the_user_counts_before_anything_was_told() -> None:
+def test_a_change_costs_as_much_before_anything_was_told() -> None:
     """Values may be at hand that were not told yet."""
     study = study_of(features=False)
     study.ask(30)
     study.retire("a", leave=True)
-    assert study.settings.delta < 0.05
+    assert study.settings.delta == 0.05 / (4 * 5)
     study = study_of(features=False)
     study.add_candidates(["f"])
-    assert study.settings.delta < 0.05
+    assert study.settings.delta == 0.05 / (4 * 6)
 
 
 def test_shares_of_all_questions_add_up_to_at_most_one() -> None:
-    m, K0, total = 2, 6, Fraction(0)
+    m, K0, total = 2, 70, Fraction(0)
     for n in range(1, 60):
         for added in range(n + 1):
             left = n - added
-            K = K0 + added
-            if left > K:
-                continue
-            labels = tuple(f"c{k}" for k in range(K))
+            ever, K = K0 + added, K0 + added - left
+            labels = tuple(f"c{k}" for k in range(ever))
             roster = Roster(
                 Candidates(labels, None),
                 mislid.create_study(candidates=["x", "y", "z"], m=m, noise=1).settings,
-                late=frozenset(range(K0, K)),
-                seen=frozenset(range(left)),
+                late=frozenset(range(K0, ever)),
+                gone=frozenset(range(left)),
             )
             # All sets that may have left; all ordered pairs have the weight of so many answers.
             pairs = -(-K * (K - 1) // (m * (K - m))) if added else 1
-            total += Fraction(math.comb(K, left) * pairs, roster.price)
+            total += Fraction(math.comb(ever, left) * pairs, roster.price)
     assert Fraction(95, 100) < total < 1
 
 
@@ -178,6 +175,10 @@ def test_coordinates_of_the_others_do_not_depend_on_who_came_late() -> None:
             "named as the others are, such as 'a'; got 1",
         ),
         (lambda s: s.add_candidates({"f": [1, 1]}, noise=0.3), "noise must be the same for all"),
+        (
+            lambda s: s.add_candidates({"f": [1, 1]}, cost=2.0),
+            "cost must be left out in a study without costs",
+        ),
         (lambda s: s.add_candidates({"f": [1e9, 1]}), "features like those of the others"),
         (lambda s: s.retire("z"), "arm must be one of the 5 candidates"),
         (lambda s: s.retire("d"), "arm must be one that was measured"),
@@ -192,7 +193,16 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(change: Any, words: st
     assert study.events() == events
 
 
-def test_new_directions_are_refused_after_a_look() -> None:
+def test_noise_of_each_candidate_keeps_others_out() -> None:
+    study = mislid.create_study(candidates=["a", "b"], m=1, noise=[0.1, 0.2])
+    events = study.events()
+    for noise in (None, 0.1, [0.3]):
+        with pytest.raises(ProblemError, match=r"noise must be the same for all .* 0\.1 to 0\.2"):
+            study.add_candidates(["c"], noise=noise)
+    assert study.events() == events
+
+
+def test_new_directions_are_refused() -> None:
     """Else a later candidate could change the coordinates of those that were measured before."""
     study = mislid.create_study(
         candidates={"a": [1, 0, 0], "b": [0, 1, 0], "c": [1, 1, 0]},
@@ -204,17 +214,17 @@ def test_new_directions_are_refused_after_a_look() -> None:
     study.add_observations([("a", 0.3), ("b", 0.5)])
     with pytest.raises(ProblemError, match="combinations of the others"):
         study.add_candidates({"d": [1, 1, 1]})
-    study.add_candidates({"d": [1, 1, 1]}, informed=False)
-    study.add_candidates({"e": [2, 1, 3]})
+    study.add_candidates({"d": [2, 1, 0]})
+    study.retire("a", leave=True)
     with pytest.raises(ProblemError, match="combinations of the others"):
-        study.retire("d", leave=True)  # then only a late one would have this direction
+        study.retire("b", leave=True)  # then only late ones would have this direction
 
 
 def test_a_key_is_of_noise_and_cost_as_well() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1, noise=[0.1, 0.2], cost=[1.0, 2.0])
+    study = mislid.create_study(candidates=["a", "b"], m=1, noise=0.1, cost=[1.0, 2.0])
     for _ in range(2):
-        study.add_candidates(["c"], noise=0.3, cost=3.0, informed=False, key="second plate")
+        study.add_candidates(["c"], noise=0.1, cost=3.0, key="second plate")
     assert study.register.K == 3
-    for other in ({"noise": 0.4, "cost": 3.0}, {"noise": 0.3, "cost": 4.0}):
+    for other in ({"noise": 0.4, "cost": 3.0}, {"noise": 0.1, "cost": 4.0}):
         with pytest.raises(ProblemError, match="key must be new"):
-            study.add_candidates(["c"], **other, informed=False, key="second plate")
+            study.add_candidates(["c"], **other, key="second plate")

@@ -105,4 +105,3 @@ def test_candidates_may_come_but_no_features_that_nobody_had() -> None:
     flat = measured(rounds=3, candidates={arm: [1.0, 0.0] for arm in PLACES}, intercept=False)
     with pytest.raises(ProblemError, match="combinations of the others"):
         flat.add_candidates({"z": [1.0, 2.0]})
-    flat.add_candidates({"z": [1.0, 2.0]}, informed=False)

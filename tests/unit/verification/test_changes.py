@@ -12,27 +12,26 @@ from helpers.tampering import changed, sealed
 VALUES = {"a": 0.3, "b": 0.5, "c": 0.9, "d": 0.25, "e": 0.1}
 
 
-def certificate(informed: bool = True, leaves: bool = True) -> dict[str, Any]:
+def certificate(leaves: bool = True) -> dict[str, Any]:
     """One arm came, and one left."""
     known = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "e": [0.1, -0.1]}
     study = mislid.create_study(candidates=known, m=1, noise=0.2, misspecification=0.05)
     study.add_observations([(arm, VALUES[arm]) for arm in known])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        study.add_candidates({"d": [0.5, 0.2]}, informed=informed)
+        study.add_candidates({"d": [0.5, 0.2]})
         if leaves:
-            study.retire("e", leave=True, informed=informed)
+            study.retire("e", leave=True)
     study.optimize(lambda trial: VALUES[trial.arm])
     return study.result.certificate.to_dict()
 
 
-@pytest.mark.parametrize("informed", [True, False])
 @pytest.mark.parametrize("leaves", [True, False])
-def test_they_hold(informed: bool, leaves: bool) -> None:
-    found = certificate(informed, leaves)
+def test_they_hold(leaves: bool) -> None:
+    found = certificate(leaves)
     outcome = mislid.verify(found)
     assert (outcome.ok, outcome.failure) == (True, None)
-    assert ("late" in found["model"]) is informed
+    assert found["model"]["late"] == [4 - leaves]
 
 
 def test_what_changes_cost_must_have_been_paid() -> None:
@@ -48,9 +47,9 @@ def test_what_changes_cost_must_have_been_paid() -> None:
     forgotten = copy.deepcopy(found)
     del forgotten["log"]["changes"], forgotten["log"]["promised"]
     assert "model.late must be those" in refusal(forgotten)
-    ignorant = changed(found, ("log", "changes", 0, "informed"), False)
-    assert "model.late must be those" in refusal(ignorant)
-    left = {"event": 99, "kind": "left", "labels": ["z"], "informed": True, "reason": None}
+    unnamed = changed(found, ("log", "changes", 0, "kind"), "retired")
+    assert "model.late must be those" in refusal(unnamed)
+    left = {"event": 99, "kind": "left", "labels": ["z"], "reason": None}
     more = changed(found, ("log", "changes"), [*found["log"]["changes"], left])
     assert "for log.changes" in refusal(more)
     early = copy.deepcopy(found)
