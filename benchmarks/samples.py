@@ -26,14 +26,14 @@ DELTA = 0.05
 DEFAULT = "mislid"
 RIVALS = (
     *("lucb", "ugape", "lingape", "lingifa", "lingame", "mislid-paper", "fws"),
-    *("lazy-tas", "top-two", "top-two-ids", "peps", "rage", "xy-adaptive", "xy-static"),
+    *("lazy-tas", "top-two", "peps", "rage", "xy-adaptive", "xy-static"),
     *("uniform", "oracle"),
 )
 MISSPECIFICATIONS = (0.0, 0.01, 0.05, 0.15)
 # Choices were made on other seeds and instances.
 SEEDS, FIRST_INSTANCE = range(900, 1200), 300
 # Rules that take 50 microseconds and more for a sample on E.
-SLOW_ON_E = ("mislid-paper", "peps", "top-two-ids")
+SLOW_ON_E = ("mislid-paper", "peps")
 RUNS = Path(__file__).resolve().parents[1] / "build" / "samples"
 
 

@@ -22,7 +22,6 @@ from mislid.algorithms.registry import (
     import_modules,
 )
 from mislid.algorithms.top_two import TopTwo
-from mislid.algorithms.top_two_ids import TopTwoIDS
 
 import_modules(__name__, __path__)
 __all__ = [
@@ -40,7 +39,6 @@ __all__ = [
     "Oracle",
     "Selective",
     "TopTwo",
-    "TopTwoIDS",
     "UGapE",
     "Uniform",
     "XYAdaptive",

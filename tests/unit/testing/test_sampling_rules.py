@@ -19,7 +19,6 @@ UNORDERED = {
     "mislid-authors-greedy",
     "oracle",
     "peps",
-    "top-two-ids",
 }
 
 
