@@ -164,7 +164,7 @@ def result_now(overview: Overview) -> ResultNow:
     proofs = pair_evidence(overview, answer, structured=question.structured)
     found = proofs.at(question.model.misspecification)
     order = np.argsort(found, kind="stable")
-    price = settings.error_rate / settings.delta  # of changes of the question after a look
+    price = settings.error_rate / settings.delta  # of candidates that came or left
     level, labels = proofs.data.families.level, overview.candidates.labels
     open_pairs = proofs.pairs[order[found[order] < level]].tolist()
     return ResultNow(

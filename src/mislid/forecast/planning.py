@@ -173,8 +173,8 @@ def check_features(settings: Settings, candidates: Candidates) -> Expectation:
         )
     elif settings.noise_model == UNKNOWN:
         words = (
-            "the features help to choose what to measure, and prove nothing: that needs a noise "
-            "that is known"
+            "the features prove nothing: that needs a noise other than 'unknown', such as "
+            "'unknown-equal'"
         )
     else:
         apart = "the noise" if noise is None else f"{noise:.3g}, the noise"

@@ -33,8 +33,8 @@ class Candidates:
     columns
         Names of the features, where they are known.
     late
-        Indices of those that were added after a look at values of others. What is proved by
-        features is stated in coordinates that are computed without them.
+        Indices of those that were added to a study. What is proved by features is stated in
+        coordinates that are computed without them.
 
     Examples
     --------

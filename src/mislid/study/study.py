@@ -627,8 +627,7 @@ class Study:
         Returns
         -------
         Sensitivity
-            Where the proof ends, where the data contradict, and the verdict for every
-            misspecification of a grid.
+            Where the proof ends, and where the data contradict.
 
         Raises
         ------

@@ -35,6 +35,7 @@ DECIDED = {
     "threshold": 4.0,
     "pair": [1, 0],
 }
+ADDED = {"candidates": {"labels": ["d"], "features": None}, "cost": None, "reason": None}
 WRONG = [
     (row("told", trial=0, value=1.0), "tells trial 0, which has been told before"),
     (row("told", trial=-1, value=1.0), "is about trial -1, which was not asked"),
@@ -63,6 +64,11 @@ WRONG = [
     (row("decided", **DECIDED | {"samples": 99}), "decides after 99 of 4"),
     (row("decided", **DECIDED | {"pair": [0, 5]}), "names arm 5"),
     (row("decided", **DECIDED | {"statistic": "nan"}), "no number"),
+    (row("added", **ADDED | {"cost": [1.0]}), "costs that do not fit"),
+    (
+        row("added", **ADDED | {"candidates": {"labels": ["a"], "features": None}}),
+        "do not fit the others",
+    ),
     (row("redeclared", misspecification=None, noise=[1.0, 1.0], reason=None), "other arms"),
     (
         row("contradicted", what="x", samples=1, level=1, statistic=1, threshold=1, least=1),
@@ -83,6 +89,17 @@ def test_an_event_that_cannot_have_happened(study: Study, wrong: Entry, message:
             look()
     found = mislid.check_study(study_name="forged", storage=forged._session.storage)
     assert message in found.problems[0]
+
+
+def test_candidates_are_added_only_where_all_have_one_noise_and_with_their_costs() -> None:
+    for given, message in (
+        ({"noise": [0.1, 0.2, 0.3]}, "adds candidates where each has its own noise"),
+        ({"noise": 0.1, "cost": [1.0, 2.0, 3.0]}, "has costs that do not fit"),
+    ):
+        study = mislid.create_study(candidates=list("abc"), m=1, **given)
+        forged = with_log(renumbered([*entries_of(study), row("added", **ADDED)]), sealed=True)
+        with pytest.raises(CorruptStorageError, match=message):
+            _ = forged.status
 
 
 def test_a_study_begins_once(study: Study) -> None:
