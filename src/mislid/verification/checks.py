@@ -1,456 +1,254 @@
-"""Checks of a certificate, in order, up to the first failure.
-
-The evidence against a misspecification is that of displacements of every arm, in M itself, against
-the nearest model of the tube. The evidence against the noise is a mixture of likelihood ratios of
-larger variances. `docs/checks.md` derives both.
-"""
+"""The check of a certificate, and what it says in words."""
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from fractions import Fraction
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from mislid.verification import evidence
 from mislid.verification import intervals as iv
-from mislid.verification.evidence import Question
-from mislid.verification.families import DIAGONAL, Family, Moment, summed
-from mislid.verification.geometry import Duality
-from mislid.verification.intervals import Interval, exactly
+from mislid.verification.declared import refuted
+from mislid.verification.families import SCALES, Proofs, family_of
+from mislid.verification.geometry import model_of
 from mislid.verification.question import (
-    Candidates,
-    Data,
-    Settings,
-    read_candidates,
-    read_model,
-    read_moment,
-    read_now,
-    read_settings,
-)
-from mislid.verification.reading import (
+    BERNOULLI,
+    DIAGONAL,
     EQUAL,
-    Failure,
-    Label,
-    Saved,
-    Value,
-    Vector,
-    read_certificate,
-    refuse_difference,
-    sha256_of,
+    KNOWN,
+    LINEAR,
+    RANGE,
+    TWO_ARMS,
+    UNKNOWN,
+    Claim,
+    Question,
+    read_claim,
+    read_question,
 )
-from mislid.verification.variances import Cells
+from mislid.verification.reading import Failure, Label, Value, read_certificate, shown
+from mislid.verification.record import Record, entries_of, read_record
 
-SCHEMA, VERSION = "mislid-certificate", 3
-_PARTS = (
-    "schema", "version", "study", "versions", "candidates", "settings", "data", "model", "times",
-    "decision", "evidence", "now", "tests", "log", "seal",
-)  # fmt: skip
-# What became of candidates, and what rounding may add to an error rate that was divided for it.
-ADDED, LEFT, RETIRED = "added", "left", "retired"
-ROUNDING = Fraction(1, 10**15)
+# Evidence below the level by less is accepted: errors grow by a factor exp(ENOUGH).
+ENOUGH = 1e-6
+# Operations, numbers in all times, and pairs by their own values, that take about a minute.
+MOST_WORK, MOST_NUMBERS, MOST_PAIRS = 4e9, 2e7, 10_000
+# A pair's multipliers cost about so many products of features with themselves.
+DIAGONAL_WORK = 50
+MOST_NAMED = 10
+CAVEAT = (
+    "What a file cannot show: that these values were measured, in this order, and that none was "
+    "left out."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of checking a certificate.
+    """The result of checking a certificate; true in a condition if its answer is proven.
 
     Attributes
     ----------
     ok
-        Whether everything holds.
-    failure
-        The first thing that does not hold, or None.
-    checks
-        What was derived again and holds, in order.
+        Whether the file is sound, and the data reach what it claims.
+    proven
+        Whether its answer is proved to be wrong with probability at most delta, if what it assumes
+        is true.
     answer
-        The answer that the certificate claims, best first; empty where it does not hold.
-    rule, proven
-        The stopping rule, and whether the error rate is proved to be at most delta: it is unless
-        the data refute what was declared. None where the answer does not hold.
+        The labels of the answer; empty where nothing is proved.
+    failure
+        What is wrong with the file, or None.
+    reason
+        Why a sound file proves nothing, or None.
+    statement
+        What is proved, under which assumptions, in one paragraph.
 
     Examples
     --------
-    A certificate that claims more measurements than it has:
-
-    >>> import mislid
-    >>> study = mislid.create_study(candidates=["a", "b"], m=1, noise=0.1)
-    >>> study.add_observations([("a", 0.2), ("b", 0.9)] * 5)
-    >>> certificate = study.result.certificate.to_dict()
-    >>> mislid.verify(certificate).to_dict()["answer"]
-    ['b']
-    >>> certificate["data"]["samples"] = 1000
-    >>> found = mislid.verify(certificate)
-    >>> bool(found), found.failure
-    (False, 'data.samples must be the sum of data.counts, 10; got 1000')
+    >>> verify({"format": 1}).failure
+    'study is missing'
     """
 
     ok: bool
-    failure: str | None
-    checks: tuple[str, ...]
+    proven: bool
     answer: tuple[Label, ...]
-    rule: str | None
-    proven: bool | None
+    failure: str | None
+    reason: str | None
+    statement: str
 
     def __bool__(self) -> bool:
-        return self.ok
+        return self.proven
+
+    def __str__(self) -> str:
+        return self.statement
 
     def to_dict(self) -> dict[str, Any]:
-        """The verification as values of JSON.
-
-        Returns
-        -------
-        dict
-            The attributes by name.
-        """
-        return {**asdict(self), "checks": list(self.checks), "answer": list(self.answer)}
+        """The attributes by name, as values of JSON."""
+        return {**asdict(self), "answer": list(self.answer)}
 
 
-@dataclass(slots=True)
-class _Trail:
-    """Checks that were passed, and what they established."""
+def verify(certificate: str | os.PathLike[str] | Mapping[str, Any] | object) -> Verification:
+    """Check a certificate: derive everything that it claims from the data that it has.
 
-    checks: list[str] = field(default_factory=list)
-    answer: tuple[Label, ...] = ()
-    rule: str | None = None
-    stands: bool = True  # what was declared
-
-    def end(self, failure: str | None) -> Verification:
-        proven = None if self.rule is None else self.stands
-        return Verification(
-            failure is None, failure, tuple(self.checks), self.answer, self.rule, proven
-        )
-
-
-def verify(certificate: str | os.PathLike[str] | Mapping[str, Any] | Saved) -> Verification:
-    """Check the certificate of a study's decision.
-
-    The first thing that is wrong, with the file or in it, is the verification's `failure`. Interval
-    arithmetic bounds all rounding, so what holds here holds in exact arithmetic.
+    Interval arithmetic bounds all rounding, so what is proved here is true in exact arithmetic.
 
     Parameters
     ----------
     certificate
-        A study's certificate, the path of a file that `Certificate.save` wrote, or what
-        `Certificate.to_dict` gives.
+        The path of a file, what is in one, or an object with `to_dict`.
 
     Returns
     -------
     Verification
-        True in a condition where everything holds.
-
-    Raises
-    ------
-    MemoryError
-        There is no room for the numbers of the certificate.
+        What is proved, or what is wrong with the file.
 
     Examples
     --------
-    >>> verify({"schema": "mislid-certificate", "version": 3}).failure
-    'study is missing'
+    >>> question = {"labels": ["a", "b"], "features": None, "m": 1, "delta": 0.05, "tolerance": 0}
+    >>> question |= {"direction": "maximize", "misspecification": None}
+    >>> data = {"arm": [0, 1] * 30, "value": [0.1, 0.9] * 30, "count": None, "squares": None}
+    >>> found = verify({
+    ...     "format": 1,
+    ...     "study": {"name": "assay", "head": None},
+    ...     "question": question | {"noise": {"kind": "known", "sd": [0.5]}},
+    ...     "changes": [],
+    ...     "data": data,
+    ...     "claim": {"answer": ["b"], "pairs": [[0, 1, "two arms", 60]]},
+    ... })
+    >>> found.proven, found.answer
+    (True, ('b',))
     """
-    trail = _Trail()
     try:
         with np.errstate(all="ignore"):
-            _check_all(read_certificate(certificate), trail)
+            return _check(read_certificate(certificate))
     except Failure as failure:
-        return trail.end(str(failure))
-    except (np.linalg.LinAlgError, ArithmeticError, ValueError, RecursionError) as error:
-        after = trail.checks[-1] if trail.checks else "the beginning"
-        return trail.end(f"numbers are too large, too small or too alike after {after}: {error}")
-    return trail.end(None)
+        return _failed(str(failure))
+    except (np.linalg.LinAlgError, ArithmeticError) as error:
+        return _failed(f"question and data must have numbers that can be computed with: {error}")
 
 
-def _check_all(whole: Value, trail: _Trail) -> None:
-    parts = _read_parts(whole)
-    trail.checks.append("schema")
-    candidates = read_candidates(parts["candidates"])
-    trail.checks.append("candidates")
-    settings = read_settings(parts["settings"], candidates)
-    trail.checks.append("settings")
-    data = read_moment(parts["data"], candidates, settings)
-    trail.checks.append("data")
-    question = Question(candidates, settings, read_model(parts["model"], candidates, settings.eps))
-    trail.checks.append("model")
-    times = evidence.read_times(parts["times"], question, data)
-    trail.checks.append("times")
-    decision = evidence.read_decision(parts["decision"], question)
-    trail.answer, trail.rule = decision.answer, settings.stopping
-    trail.checks.append("answer")
-    evidence.check_evidence(parts["evidence"], question, times, decision)
-    trail.checks.append("evidence of every pair")
-    trail.stands = _check_declared(parts, question, data)
-    if decision.proven.flag() != trail.stands:
-        wanted = "true" if trail.stands else "false: the data refute what was declared"
-        raise decision.proven.fail(wanted)
-    trail.checks.append("what was declared")
-    _check_seal(parts["seal"], whole.given)
-    trail.checks.append("seal")
+def _failed(failure: str) -> Verification:
+    return Verification(False, False, (), failure, None, f"The certificate is not sound: {failure}.")
 
 
-def _check_declared(parts: dict[str, Value], question: Question, data: Data) -> bool:
-    """Whether what was declared stands, by all data and by what was found before."""
-    settings = question.settings
-    now, squares = read_now(parts["now"], question.candidates, settings)
-    evidence.refuse_loss(data, now, "data", settings)
-    if squares is not None:
-        evidence.refuse_too_calm(data, now, squares, "now.squares")
-    moment = Moment(question.model, now.exact, now.weights, now.lost)
-    tests = check_tests(parts["tests"], settings, moment, now, squares, question.families)
-    return tests and _read_log(parts["log"], question)
-
-
-def _read_log(given: Value, question: Question) -> bool:
-    """What happened besides measurements; whether nothing was contradicted."""
-    more: tuple[str, ...] = ()
-    if isinstance(given.given, Mapping) and "changes" in given.given:
-        more = ("changes", "promised")
-    log = given.parts("corrections", "declarations", "contradictions", *more)
-    log["corrections"].entries()
-    log["declarations"].entries()
-    late = None if question.candidates.features is None else question.model.late
-    if more:
-        settings = question.settings
-        check_changes(log["changes"], log["promised"], question.candidates, settings, late)
-        if settings.noise_model.is_equal and np.isin(question.model.spanner, late or ()).any():
-            raise Failure(
-                "model.spanner must be of candidates that were there from the beginning where they "
-                "share a noise that is not known"
-            )
-    elif late:
-        raise Failure("model.late must be those that log.changes has added; there are none")
-    return not log["contradictions"].entries()
-
-
-def _read_parts(whole: Value) -> dict[str, Value]:
-    """The parts of a certificate."""
-    if not isinstance(whole.given, Mapping):
-        raise whole.fail("an object")
-    # A file of another kind or version may well have other parts.
-    Value(whole.given.get("schema"), "schema").text(SCHEMA)
-    given = Value(whole.given.get("version"), "version")
-    if given.whole(1) != VERSION:
-        raise given.fail(f"{VERSION}, the version that this release checks")
-    parts = whole.parts(*_PARTS)
-    parts["study"].text()
-    for release in parts["versions"].parts("mislid", "numpy", "python").values():
-        release.text()
-    return parts
-
-
-def _check_seal(seal: Value, whole: Mapping[str, Any]) -> None:
-    """Nothing at all was changed."""
-    if seal.text() != sha256_of({key: whole[key] for key in whole if key != "seal"}):
-        raise Failure(
-            "seal must be the hash of all the rest: something was changed that the decision does "
-            "not depend on, such as a name or a version"
-        )
-
-
-def check_changes(
-    changes: Value,
-    promised: Value,
-    candidates: Candidates,
-    settings: Settings,
-    late: tuple[int, ...] | None,
-) -> None:
-    """The error rate that is left is at most what was promised, divided; who is late is known.
-
-    It is divided for candidates that came or left after a look at values: `docs/changing.md` has
-    the proof. With n of them, A of them new, K in the question and R that were ever in the study,
-    delta is what was promised over n (n + 1)^2 C(R, n - A) and, if A > 0, over
-    K (K - 1) / (m (K - m)), rounded up.
-    """
-    came: set[Label] = set()
-    gone: set[Label] = set()
-    seen = 0
-    for entry in changes.entries():
-        parts = entry.parts("event", "kind", "labels", "informed", "reason")
-        kind, informed = parts["kind"].text(ADDED, LEFT, RETIRED), parts["informed"].flag()
-        labels = [one.label() for one in parts["labels"].entries()]
-        if len(labels) != len(set(labels)) or (kind != ADDED and len(labels) != 1):
-            raise parts["labels"].fail("one label, or for added ones labels that differ")
-        if kind == ADDED and informed:
-            came |= set(labels)
-        if kind == LEFT:
-            gone |= set(labels)
-            seen += informed
-    present = {candidates.labels[k] for k in late or ()}
-    if late is not None and present != came - gone:
-        raise Failure("model.late must be those that log.changes has added after a look at values")
-    new, n = len(came), len(came) + seen
-    price = 1
-    if n > 0:
-        ever = candidates.K + len(gone)
-        K, m = candidates.K, settings.m
-        pairs = -(-K * (K - 1) // (m * (K - m))) if new else 1
-        price = n * (n + 1) ** 2 * pairs * math.comb(ever, seen)
-    rate = promised.number(0.0, above=True)
-    if not rate < 1.0:
-        raise promised.fail("below 1")
-    share = Fraction(rate) / price
-    if not Fraction(settings.delta) <= share * (1 + ROUNDING):
-        raise promised.fail(f"at least {price} times settings.delta, for log.changes")
-
-
-MISSPECIFICATION, NOISE = "misspecification", "noise"
-# How often noise that was declared rightly is refuted.
-NOISE_LEVEL = 0.01
-# Evidence that is stated agrees to this, relatively and absolutely.
-CLOSE = 1e-7
-# Terms of a series that are summed at most, and steps of Newton's method.
-MOST_TERMS, MOST_STEPS = 2_000_000, 200
-# So many standard deviations beyond a Gamma distribution's mean it has all its digits.
-WHOLE = 10.0
-HALF_LOG_TWO_PI = iv.log(exactly(np.pi) + Interval(np.asarray(-1e-15), np.asarray(1e-15))) * 0.5
-HALF_LOG_TWO_PI = HALF_LOG_TWO_PI + iv.log(2.0) * 0.5
-
-
-def check_tests(
-    given: Value,
-    settings: Settings,
-    moment: Moment,
-    now: Data,
-    squares: Vector | None,
-    families: dict[str, Family],
-) -> bool:
-    """Every test that there is to make is stated with its evidence; whether none may refute.
-
-    Without squared deviations no noise was declared that could be refuted.
-    """
-    wanted: dict[str, tuple[float, float, Callable[[], Interval]]] = {}
-    if squares is not None:
-        scaled = exactly(squares) / exactly(settings.noise).square
-        wanted[NOISE] = NOISE_LEVEL, EQUAL, lambda: against_noise(now.counts, scaled)
-    if math.isfinite(settings.eps) and DIAGONAL in families:
-        against = partial(against_tube, moment, families[DIAGONAL])
-        if settings.noise_model.is_equal:
-            against = partial(against, now.cells(families[DIAGONAL].scales, now.counts.size))
-        wanted[MISSPECIFICATION] = settings.delta, CLOSE, against
-    entries = given.entries(len(wanted))
-    stands, seen = True, set()
-    for entry in entries:
-        parts = entry.parts("of", "level", "evidence", "threshold")
-        of = parts["of"].text(*wanted)
-        if of in seen:
-            raise Failure(f"{entry.name} must be of another declaration than those before")
-        seen.add(of)
-        level, close, derive = wanted[of]
-        refuse_difference(parts["level"], parts["level"].number(), level, 1e-14)
-        threshold = -iv.log(level)
-        near = float(threshold.middle)
-        refuse_difference(parts["threshold"], parts["threshold"].number(), near, 1e-14)
-        evidence = derive()
-        stated, low, high = parts["evidence"].number(), evidence.low, evidence.high
-        if not low - close * (1.0 + abs(low)) <= stated <= high + close * (1.0 + abs(high)):
-            raise Failure(f"{parts['evidence'].name} must be {float(low)!r}; got {stated!r}")
-        stands = stands and bool(evidence.high <= threshold.low)
-    return stands
-
-
-def against_noise(counts: Vector, squares: Interval) -> Interval:
-    """Evidence that values scatter more: half for all arms together, half for one of them."""
-    together = log_scatter(float(counts.sum()), squares.sum())
-    each = [log_scatter(float(n), squares[k]) for k, n in enumerate(counts.tolist())]
-    apart = iv.log_sum(iv.stack(each)) - iv.log(float(counts.size))
-    return iv.log_sum(iv.stack([together, apart])) - iv.log(2.0)
-
-
-def log_scatter(n: float, square: Interval) -> Interval:
-    """Logarithm of the integral of p^(n/2) exp((1 - p) q / 2) over 0 < p < 1.
-
-    With a = n/2 + 1 and x = q/2 it is the sum over k >= 0 of x^k / (a (a + 1) ... (a + k)), and
-    e^x x^-a times what the Gamma function of a has below x. Above x > a it has at most
-    e^-x x^a / (x - a).
-    """
-    a, x = 0.5 * n + 1.0, (square * 0.5).positive
-    if not math.isfinite(x.high):
-        raise Failure("squares must be numbers that can be divided by the squared noise")
-    if float(x.low) - a > WHOLE * math.sqrt(a) + 50.0:
-        # By Stirling's formula, so that nothing large is taken from anything large.
-        whole = x - a - (iv.log1p((x - a) / a) * a) - iv.log(a) * 0.5 + HALF_LOG_TWO_PI
-        whole = whole + iv.log_gamma_beyond(exactly(a))
-        return Interval((whole - 1e-12).low, whole.high)
-    return _series(a, x)
-
-
-def _series(a: float, x: Interval) -> Interval:
-    """The sum, from terms whose logarithms are added up; what comes after them is bounded."""
-    terms = int(max(float(x.high) - a, 0.0) + 12.0 * math.sqrt(float(x.high) + a) + 200.0)
-    if terms > MOST_TERMS:
-        raise Failure("data must have fewer measurements for the noise to be tested")
-    steps = a + np.arange(1.0, terms + 1.0)
-    ratios = (x - steps) / steps
-    logs = iv.log1p(Interval(np.maximum(ratios.low, -1.0), ratios.high))
-    low, high = (
-        np.cumsum(end) + sign * iv.STEP * np.arange(1.0, terms + 1.0) * np.cumsum(np.abs(end))
-        for end, sign in ((logs.low, -1.0), (logs.high, 1.0))
+def _check(whole: Value) -> Verification:
+    if isinstance(whole.given, Mapping) and "format" in whole.given:
+        Value(whole.given["format"], "format").whole(1, 1)
+    parts = whole.parts("format", "study", "question", "changes", "data", "claim")
+    entries = entries_of(parts["data"])
+    question = read_question(parts["study"], parts["question"], parts["changes"], entries)
+    record = read_record(parts["data"], question)
+    claim = read_claim(parts["claim"], question, entries)
+    contradicted = _examine(question, record, claim)
+    reason = None
+    if contradicted is not None:
+        reason = f"the data refute the declared {contradicted}"
+    elif not claim.answer:
+        reason = "it claims no answer"
+    answer = tuple(question.labels[k] for k in claim.answer) if reason is None else ()
+    return Verification(
+        True, reason is None, answer, None, reason, _statement(question, record, answer, reason)
     )
-    found = iv.joined([exactly([0.0]), Interval(low, high)])
-    # Terms fall by this factor or more after the last one, which is so much below the largest.
-    ratio = float(x.high) / float(steps[-1])
-    last = math.exp(float(found.high[-1]) - float(np.max(found.low)))
-    beyond = math.log1p(last * ratio / (1.0 - ratio)) + 1e-15
-    total = iv.log_sum(found) - iv.log(a)
-    return Interval(total.low, (total + beyond).high)
 
 
-def against_tube(moment: Moment, family: Family, cells: Cells | None = None) -> Interval:
-    """Evidence against every model of the tube, by displacements of every arm.
+def _examine(question: Question, record: Record, claim: Claim) -> str | None:
+    """Refuse a pair that the data do not settle; what the data refute, or None."""
+    tests, grouped = set(record.test_times(question.K)), claim.grouped()
+    times = sorted(tests | set(grouped))
+    _refuse_work(question, claim, len(tests), len(times))
+    families = {name: family_of(name, question) for name in SCALES}
+    features = question.features
+    model = None
+    if question.linear and features is not None:
+        model = model_of(features, question.K, question.eps)
+    needed = float((-iv.log(question.delta)).high) - ENOUGH
+    contradicted = None
+    for time, moment in zip(times, record.moments(times), strict=True):
+        proofs = Proofs(question, families, model, moment)
+        if time in tests and contradicted is None:
+            contradicted = refuted(proofs)
+        for family, numbers in grouped.get(time, {}).items():
+            pairs = [claim.pairs[n] for n in numbers]
+            found = proofs.of(family, pairs).low
+            for n, (i, j), evidence in zip(numbers, pairs, found.tolist(), strict=True):
+                own = question.share_of_pair(i, j) if family == TWO_ARMS else question.share(family)
+                proved = evidence + float(iv.log(iv.of_fraction(own)).low)
+                if not proved >= needed:
+                    raise Failure(
+                        f"claim.pairs[{n}] must have evidence of at least {needed:.7g} by the "
+                        f"first {time} entries of data; it has {proved:.7g}"
+                    )
+    return contradicted
 
-    With cells, the least over all noises.
-    """
-    found, prices = [], []
-    for scale in range(family.logs.low.size):
-        duality, price = moment.scaled(family, scale)
-        found.append(distance(duality))
-        prices.append(price * 0.5)
-    return summed(iv.stack(found), family.logs - iv.stack(prices), cells)
+
+def _refuse_work(question: Question, claim: Claim, tests: int, times: int) -> None:
+    """Refuse what would take minutes."""
+    if times * (question.R + 50) > MOST_NUMBERS:
+        raise Failure(f"claim.pairs must have fewer times than {times}")
+    if question.linear and question.features is not None:
+        R, n = question.features.shape
+        diagonal, others = (
+            len({time for time, one in zip(claim.times, claim.families, strict=True) if one in some})
+            for some in ((DIAGONAL,), (LINEAR, DIAGONAL))
+        )
+        solved = claim.families.count(DIAGONAL) + diagonal + tests
+        work = R * n * (min(R, n) * (others + DIAGONAL_WORK * (solved + 1)))
+        if work > MOST_WORK:
+            raise Failure(f"claim.pairs must be fewer, or question.features: {work:.2g} operations")
+    by_values = question.noise.kind in (UNKNOWN, BERNOULLI, RANGE)
+    if by_values and claim.families.count(TWO_ARMS) > MOST_PAIRS:
+        raise Failure(f"claim.pairs must be at most {MOST_PAIRS} where the noise is not known")
 
 
-def distance(duality: Duality) -> Interval:
-    """1/2 sum_k q_k (|means_k - x_k'b| - eps)_+^2 at the best b: that of one, and by duality."""
-    model, weights, off = duality.model, duality.weights, duality.off
-    b = nearest_values(model.X.middle, model.eps, off.middle, weights.middle)
-    rest = off - iv.product(model.X, b)
-    beyond = (exactly(rest.size) - model.eps).positive
-    upper = float(((beyond.square * weights).sum() * 0.5).high)
-    middle = rest.middle
-    outside = np.sign(middle) * np.maximum(np.abs(middle) - model.eps, 0.0)
-    try:
-        lower = float(duality.distance(duality.balanced(weights.middle * outside)).low)
-    except np.linalg.LinAlgError:  # the measured arms do not span: every model is possible
-        lower = 0.0
-    return Interval(np.asarray(lower), np.asarray(upper))
+def _statement(
+    question: Question, record: Record, answer: tuple[Label, ...], reason: str | None
+) -> str:
+    """What is proved, in one paragraph."""
+    R, left = question.R, question.R - len(question.left)
+    of = f"{R} candidates" if left == R else f"the {left} candidates that are left of {R}"
+    better = "larger is better" if question.sign > 0.0 else "smaller is better"
+    up_to = f", up to {question.tol:g}" if question.tol > 0.0 else ""
+    rate = f"wrong with probability at most {100.0 * question.delta:g} %"
+    if reason is None:
+        best = "is the best" if len(answer) == 1 else f"are the {len(answer)} best"
+        proved = f"{_listed(answer)} {best} of {of} ({better}{up_to}), {rate}, if "
+        proved += f"{_assumptions(question)}. "
+        if question.noise.kind == KNOWN or question.linear:
+            proved += "The data do not contradict these assumptions. "
+    else:
+        asked = f"which {question.m} of {of} are best ({better}{up_to})"
+        proved = f"Nothing is proved of {asked}: {reason}. "
+    mended = [f"the {what} was declared again" for what in dict.fromkeys(question.redeclared)]
+    if question.corrected:
+        mended.append(f"{question.corrected:,} values were corrected or taken back")
+    if mended and reason is None:
+        proved += f"Before, {' and '.join(mended)}: it is assumed that no value was the reason. "
+    ends = "without a log" if question.head is None else f"the log ends with {question.head}"
+    return f"{proved}Study {shown(question.name)}: {record.total:,} values; {ends}. {CAVEAT}"
 
 
-def nearest_values(X: Vector, eps: float, means: Vector, q: Vector) -> Vector:
-    """Newton's method with halved steps, on a function that is smooth and convex."""
-    root = np.sqrt(q)
-    b = np.asarray(np.linalg.lstsq(root[:, None] * X, root * means, rcond=None)[0], np.float64)
+def _listed(answer: tuple[Label, ...]) -> str:
+    names = [shown(label) for label in answer[:MOST_NAMED]]
+    if len(answer) > MOST_NAMED:
+        names.append(f"{len(answer) - MOST_NAMED} more")
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
-    def beyond(at: Vector) -> Vector:
-        rest = means - X @ at
-        found: Vector = np.sign(rest) * np.maximum(np.abs(rest) - eps, 0.0)
-        return found
 
-    rest = beyond(b)
-    for _ in range(MOST_STEPS):
-        active = root * (rest != 0.0)
-        step = np.linalg.lstsq(active[:, None] * X, active * rest, rcond=None)[0]
-        before, length = float(q @ rest**2), 1.0
-        while True:
-            moved = b + length * step
-            new = beyond(moved)
-            if float(q @ new**2) < before or length < 1e-12:
-                break
-            length *= 0.5
-        if not float(q @ new**2) < before * (1.0 - 1e-15):
-            break
-        b, rest = moved, new
-    return b
+def _assumptions(question: Question) -> str:
+    noise, features = question.noise, question.features
+    least, most = float(noise.sd.min()), float(noise.sd.max())
+    deviation = f"{most:g}" if least == most else f"those declared, {least:g} to {most:g}"
+    low, high = sorted((question.sign * noise.low, question.sign * noise.high))
+    kinds = {
+        KNOWN: f"with standard deviation at most {deviation} (sub-Gaussian)",
+        UNKNOWN: "Gaussian, with standard deviations that are not known",
+        EQUAL: "Gaussian, with one standard deviation for all that is not known",
+        BERNOULLI: "either 0 or 1",
+        RANGE: f"between {low:g} and {high:g}",
+    }
+    found = f"the values are independent, {kinds[noise.kind]}"
+    if question.linear and features is not None:
+        count = features.shape[1]
+        plural = "feature" if count == 1 else f"{count} features"
+        found += f", and every mean is within {question.eps:g} of linear in the {plural}"
+    return found

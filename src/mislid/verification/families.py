@@ -1,35 +1,33 @@
-"""How much evidence displaced means give against a pair: the rule `guaranteed`.
+"""Evidence of pairs at one time: displacements of two arms, along features, and of all arms.
 
 For means lambda, M(lambda) is an average of likelihood ratios of displaced means lambda + z against
-lambda, with weights fixed beforehand: `docs/certificate-proof.md` says why a pair is settled once
-one family alone brings ln M to ln(1/delta) for every lambda that reverses the pair. Here is how
-much each family proves, rounded down. Scales are in units of the geometric mean of the noise.
+lambda, with weights fixed beforehand. The evidence of a family in a pair is a lower bound on its
+logarithm over all lambda that reverse the pair: docs/certificate.md has the proof. Scales are in
+units of the geometric mean of the noise.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mislid.verification import bets, variances
 from mislid.verification import intervals as iv
-from mislid.verification.geometry import Centred, Duality, Frame, Model, Pair, Witness
+from mislid.verification.geometry import Centred, Distances, Frame, Model, Pair
 from mislid.verification.intervals import Interval, around, exactly
+from mislid.verification.question import DIAGONAL, EQUAL, LINEAR, TWO_ARMS, UNKNOWN, Question
+from mislid.verification.record import Moment
 from mislid.verification.variances import Cells
 
-TWO_ARMS, LINEAR, DIAGONAL = "two arms", "linear", "diagonal"
-# Shares of the families in M; where nothing is linear, two arms have all of it.
-SHARES = {TWO_ARMS: 0.78, LINEAR: 0.19, DIAGONAL: 0.03}
 SCALES = {
     TWO_ARMS: tuple(2.0**power for power in range(-9, 3)),
     LINEAR: tuple(0.004 * 2.5**power for power in range(8)),
     DIAGONAL: tuple(0.015 * 3.0**power for power in range(6)),
 }
-# A scale's weight falls by a factor e for every factor exp(TAIL) away from its family's centre.
 CENTRES = {TWO_ARMS: 0.035, LINEAR: 0.15, DIAGONAL: 0.15}
 TAIL = 2.0
 # Spread of the displacements of two arms around their scale, in multiples of it.
@@ -40,29 +38,177 @@ AT_ONCE = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Scales (n,) in the unit of the means, and the logarithms of their weights in M (n,)."""
+    """Scales (n,) in the unit of the means, and the logarithms (n,) of weights that sum to 1."""
 
     scales: Interval
     logs: Interval
 
+
+def family_of(name: str, question: Question) -> Family:
+    """A family's scales and weights."""
+    first = exactly(question.noise.sd[: question.K])
+    unit = iv.exp(iv.log(first).sum() / float(question.K))
+    sizes = around(SCALES[name])
+    return Family(sizes * unit, iv.weights(sizes, CENTRES[name], TAIL))
+
+
+class Proofs:
+    """Evidence of pairs (challenger, incumbent) by the data of one time."""
+
+    def __init__(
+        self, question: Question, families: dict[str, Family], model: Model | None, moment: Moment
+    ) -> None:
+        self.question, self.families, self.moment = question, families, moment
+        self._model = model
+        counts = exactly(moment.counts)
+        self.weights = (counts / exactly(question.noise.sd).square).where(moment.counts > 0.0, 0.0)
+        self._scaled: dict[int, tuple[Distances, Interval]] = {}
+
+    def of(self, name: str, pairs: list[Pair]) -> Interval:
+        """What a family proves of pairs (n,); minus infinity where that is nothing."""
+        try:
+            if name == LINEAR:
+                return self._by_features(pairs)
+            if name == DIAGONAL:
+                return iv.joined([self._by_all_arms(pair) for pair in pairs])
+        except (np.linalg.LinAlgError, OverflowError):  # measured arms do not span the features
+            return exactly(np.full(len(pairs), -math.inf))
+        i, j = np.array(pairs).T
+        measured = (self.moment.counts[i] > 0.0) & (self.moment.counts[j] > 0.0)
+        return self._by_two_arms(pairs).where(measured, -math.inf)
+
+    def _cells(self, name: str) -> Cells | None:
+        """Where the noise is one that is not known, what the values say of it."""
+        if self.question.noise.kind != EQUAL:
+            return None
+        dimension = self.question.K
+        if name == LINEAR:
+            dimension = self.model.X.low.shape[1]
+        moment = self.moment
+        means = np.array([float(mean) for mean in moment.means])
+        sizes = self.families[name].scales
+        return variances.cells_of(moment.counts, means, moment.scatter, sizes, dimension)
+
     @property
-    def total(self) -> Interval:
-        """The logarithm of all weights together."""
-        return iv.log_sum(self.logs)
+    def model(self) -> Model:
+        """The tube."""
+        if self._model is None:
+            raise TypeError("features prove nothing here")
+        return self._model
 
+    def _by_two_arms(self, pairs: list[Pair]) -> Interval:
+        question, moment = self.question, self.moment
+        if question.noise.has_bets:
+            return bets.by_bets(question, moment, pairs)
+        gaps = iv.stack([moment.gap(i, j, question.tol) for i, j in pairs])
+        if question.noise.kind == UNKNOWN:
+            given = zip(moment.counts.tolist(), (moment.scatter[k] for k in range(question.R)))
+            arms = [variances.Arm(n, scatter) for n, scatter in given]
+            return iv.stack([
+                variances.by_two_arms(arms[i], arms[j], gaps[n])
+                if arms[i].n and arms[j].n
+                else exactly(-math.inf)
+                for n, (i, j) in enumerate(pairs)
+            ])  # fmt: skip
+        i, j = np.array(pairs).T
+        family = self.families[TWO_ARMS]
+        return by_two_arms(family, gaps, self.weights[i], self.weights[j], self._cells(TWO_ARMS))
 
-def families_of(K: int, m: int, structured: bool, noise: Interval) -> dict[str, Family]:
-    """The families that take part in M; the m (K - m) pairs of two arms share their weight."""
-    unit = iv.exp(iv.log(noise).sum() / float(K))
-    shares = SHARES if structured else {TWO_ARMS: 1.0}
-    found = {}
-    for name, share in shares.items():
-        sizes = around(SCALES[name])
-        weights = iv.fading(sizes, CENTRES[name], TAIL)
-        pairs = float(m * (K - m)) if name == TWO_ARMS else 1.0
-        logs = iv.log(weights * around(share) / weights.sum() / pairs)
-        found[name] = Family(sizes * unit, logs)
-    return found
+    @cached_property
+    def centred(self) -> Centred:
+        """The means less a linear model near them."""
+        return Centred(self.model, self.moment.means, self.weights.middle)
+
+    def _by_features(self, pairs: list[Pair]) -> Interval:
+        """What the linear model proves of pairs (n,), less the largest bias that the tube allows.
+
+        Let g = x_j - x_i, V = X'WX, y the means without a linear model near them, and a any numbers
+        (d,), best V^-1 g. With p = W X a, z = e_i - e_j + p, rho = X'z, H = V + G/s^2 and
+        u = X'W(y - lambda), each lambda of the null has
+
+            a'u = p'(y - lambda) >= p'y + tol - eps |z|_1 - |rho'b|
+            |rho'b| <= h ( |y|_w + |u|_(V^-1) + eps |1|_w ),    h = |rho|_(V^-1),
+
+        as in `geometry`; a'u <= |a|_H |u|_(H^-1). For V >= l I and rows of G - I that add up to at
+        most f, |u|_(V^-1)^2 <= (1 + (1 + f)/(s^2 l)) |u|_(H^-1)^2. The evidence at the scale s is
+        1/2 |u|^2_(H^-1) less the volume's price, ln det(V + G/s^2) - ln det(G/s^2) <=
+        ln det(I + s^2 V) + d ln((1 + f)/(1 - f)), halved.
+        """
+        model, family, cells = self.model, self.families[LINEAR], self._cells(LINEAR)
+        distances = Distances(model, self.weights, self.centred.off)
+        frame, squares, d = distances.frame, family.scales.square, model.X.low.shape[1]
+        wide = exactly(1.0) + model.off
+        uneven = (iv.log(wide) - iv.log(exactly(1.0) - model.off)) * float(d)
+        prices = (frame.volume(squares) + uneven) * 0.5
+        widest = iv.sqrt(wide / (squares * frame.least) + 1.0)
+        R, found = len(self.moment.means), list[Interval]()
+        for first in range(0, len(pairs), max(1, AT_ONCE // R)):
+            some = pairs[first : first + max(1, AT_ONCE // R)]
+            beyond, square, length, h = self._along(distances, frame, some)
+            sizes = iv.sqrt(square[:, None] + (length * wide)[:, None] / squares)
+            sizes = sizes + h[:, None] * widest
+            costs, heights = (beyond[:, None] / sizes).square * 0.5, family.logs - prices
+            found.append(summed(costs, heights[None, :], cells))
+        return iv.joined(found)
+
+    def _along(
+        self, distances: Distances, frame: Frame, pairs: list[Pair]
+    ) -> tuple[Interval, Interval, Interval, Interval]:
+        """Of pairs (n,): a'u without what h takes with u, |a|_V^2, |a|^2 and h."""
+        X, w, eps = self.model.X, self.weights, self.model.eps
+        i, j = np.array(pairs).T
+        rows: NDArray[np.int64] = np.arange(len(pairs))
+        g = X.middle[j] - X.middle[i]
+        a = exactly(g @ frame.Q / frame.D.middle @ frame.Q.T)
+        along = iv.product(a, Interval(X.low.T, X.high.T))
+        p = along * w
+        e = np.zeros((len(pairs), X.low.shape[0]))
+        e[rows, i], e[rows, j] = 1.0, -1.0
+        z = p + e
+        h = frame.length(iv.product(z, X))
+        gaps = iv.stack([self.centred.gap(pair, self.question.tol) for pair in pairs])
+        value = (p * distances.off).sum(axis=1) + gaps
+        value = value - exactly(z.size).sum(axis=1) * eps - h * distances.far
+        return value.positive, (along.square * w).sum(axis=1), a.square.sum(axis=1), h
+
+    def _by_all_arms(self, pair: Pair) -> Interval:
+        """What displacements of every arm prove: distances in weights q, one for each scale."""
+        gap, family = self.centred.gap(pair, self.question.tol), self.families[DIAGONAL]
+        scaled = [self.scaled(scale) for scale in range(family.logs.low.size)]
+        costs = iv.stack([distances.of_pair(pair, gap) for distances, _ in scaled])
+        heights = family.logs - iv.stack([price for _, price in scaled]) * 0.5
+        found = summed(costs, heights, self._cells(DIAGONAL))
+        return Interval(np.atleast_1d(found.low), np.atleast_1d(found.high))
+
+    def scaled(self, scale: int) -> tuple[Distances, Interval]:
+        """Distances in weights q = w^2 s^2 / (1 + w s^2), and sum_k ln(1 + w_k s^2)."""
+        if scale not in self._scaled:
+            expected = self.weights * self.families[DIAGONAL].scales[scale].square
+            q = self.weights * expected / (expected + 1.0)
+            q = q.where(self.weights.low > 0.0, 0.0)
+            price = iv.log1p(expected.positive).sum()
+            self._scaled[scale] = Distances(self.model, q, self.centred.off), price
+        return self._scaled[scale]
+
+    def against_tube(self, threshold: float) -> bool:
+        """Whether displacements of every arm may refute every model of the tube.
+
+        Any model of the tube bounds the evidence against the nearest one from above.
+        """
+        family, cells = self.families[DIAGONAL], self._cells(DIAGONAL)
+        scaled = [self.scaled(scale) for scale in range(family.logs.low.size)]
+        heights = family.logs - iv.stack([price for _, price in scaled]) * 0.5
+        values = np.zeros(self.model.X.low.shape[1])
+        for exact in (False, True):
+            costs = list[Interval]()
+            for distances, _ in scaled:
+                if exact or not costs:
+                    values = distances.nearest(values)
+                costs.append(distances.from_model(values))
+            found = summed(iv.stack(costs), heights, cells)
+            if float(found.high) < threshold:
+                return False
+        return True
 
 
 def by_two_arms(
@@ -98,105 +244,3 @@ def summed(squares: Interval, heights: Interval, cells: Cells | None) -> Interva
     if cells is None:
         return iv.log_sum(squares + heights)
     return cells.least(lambda precision: squares * precision, heights)
-
-
-class Moment:
-    """Means (K,) and weights (K,), counts over squared noise, at one time, in a model.
-
-    Means are rational, and `lost` (K,) what rounding may have taken from each.
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        means: list[Fraction],
-        weights: Interval,
-        lost: list[Fraction] | None = None,
-    ) -> None:
-        self.model, self.means, self.weights, self._lost = model, means, weights, lost
-        self._scaled: dict[int, tuple[Duality, Interval]] = {}
-
-    @cached_property
-    def centred(self) -> Centred:
-        """What a linear model near the means leaves of them."""
-        return Centred(self.model, self.means, self.weights.middle, self._lost)
-
-    @cached_property
-    def _duality(self) -> Duality:
-        return Duality(self.model, self.weights, self.centred.off)
-
-    def by_features(
-        self, family: Family, pairs: list[Pair], tol: float, cells: Cells | None = None
-    ) -> Interval:
-        """What the linear model proves of pairs (n,), less the largest bias that the tube allows.
-
-        Let g = x_j - x_i, V = X'WX, y the means without a linear model near them, and a any numbers
-        (d,), best V^-1 g. With p = W X a, z = e_i - e_j + p, rho = X'z, H = V + I/s^2 and
-        u = X'W(y - lambda), each lambda of the null has
-
-            a'u = p'(y - lambda) >= p'y + tol - eps |z|_1 - |rho'b|
-            |rho'b| <= h ( |y|_w + |u|_(V^-1) + eps |1|_w ),    h = |rho|_(V^-1),
-
-        as in `geometry`; a'u <= |a|_H |u|_(H^-1), and |u|_(V^-1)^2 <= (1 + 1/(s^2 l)) |u|_(H^-1)^2
-        for V >= l I. The evidence at the scale s is 1/2 |u|^2_(H^-1) less the volume's price. In
-        units of another noise all of the bound on a'u is multiplied by the same number.
-        """
-        frame = self._duality.frame
-        squares = family.scales.square
-        prices = frame.volume(squares) * 0.5
-        widest = iv.sqrt(exactly(1.0) / (squares * frame.least) + 1.0)
-        K, found = len(self.means), list[Interval]()
-        for first in range(0, len(pairs), max(1, AT_ONCE // K)):
-            some = pairs[first : first + max(1, AT_ONCE // K)]
-            beyond, square, length, h = self._along(frame, some, tol)
-            sizes = iv.sqrt(square[:, None] + length[:, None] / squares) + h[:, None] * widest
-            costs, heights = (beyond[:, None] / sizes).square * 0.5, family.logs - prices
-            found.append(summed(costs, heights[None, :], cells))
-        return iv.joined(found)
-
-    def _along(
-        self, frame: Frame, pairs: list[Pair], tol: float
-    ) -> tuple[Interval, Interval, Interval, Interval]:
-        """Of pairs (n,): a'u without what h takes with u, |a|_V^2, |a|^2 and h."""
-        X, w, duality = self.model.X, self.weights, self._duality
-        i, j = np.array(pairs).T
-        rows: NDArray[np.int64] = np.arange(len(pairs))
-        g = X.middle[j] - X.middle[i]
-        a = exactly(g @ frame.Q / frame.D.middle @ frame.Q.T)
-        along = iv.product(a, Interval(X.low.T, X.high.T))
-        p = along * w
-        e = np.zeros((len(pairs), len(self.means)))
-        e[rows, i], e[rows, j] = 1.0, -1.0
-        z = p + e
-        h = frame.length(iv.product(z, X))
-        gaps = iv.stack([self.centred.gap(pair, tol) for pair in pairs])
-        value = (p * duality.off).sum(axis=1) + gaps
-        value = value - exactly(z.size).sum(axis=1) * self.model.eps - h * duality.far
-        return value.positive, (along.square * w).sum(axis=1), a.square.sum(axis=1), h
-
-    def by_all_arms(
-        self,
-        family: Family,
-        scale: int,
-        witness: Witness,
-        pair: Pair,
-        tol: float,
-        cells: Cells | None = None,
-    ) -> Interval:
-        """What displacements of every arm prove at one scale: a distance in weights q."""
-        duality, price = self.scaled(family, scale)
-        values = self.centred.values(witness.values).middle
-        gap = self.centred.gap(pair, tol)
-        found = duality.pair_distance(values, witness.alpha, pair, gap)
-        height = family.logs[[scale]] - price * 0.5
-        one = Interval(np.atleast_1d(found.low), np.atleast_1d(found.high))
-        return summed(one, height, None if cells is None else cells.of_scale(scale))
-
-    def scaled(self, family: Family, scale: int) -> tuple[Duality, Interval]:
-        """Distances in weights q = w^2 s^2 / (1 + w s^2), and sum_k ln(1 + w_k s^2)."""
-        if scale not in self._scaled:
-            expected = self.weights * family.scales[scale].square
-            q = self.weights * expected / (expected + 1.0)
-            q = q.where(self.weights.low > 0.0, 0.0)
-            self._scaled[scale] = Duality(self.model, q, self.centred.off), iv.log1p(expected).sum()
-        return self._scaled[scale]

@@ -1,28 +1,27 @@
-"""Possible means, and lower bounds on their distance from given means, with rounding bounded.
+"""Linear means, and lower bounds on distances from them, with rounding bounded.
 
-Possible means are linear in the features up to the misspecification.
+Features A (R, n) are doubles and taken as they are. X = A C T, with C near the inverse of a
+triangle of A's first day and T near I, has the span of A's columns that count, and
+G = (d/K) X_1'X_1 near I over the first day's rows X_1. A C is added up without rounding, so X is
+known to some 1e-15, however collinear features are.
 
-Features A (K, d) are doubles and taken as they are. The coordinates X = A A_B^-1, in which arm k is
-sum_b x_kb times arm b of the spanner B, are rational numbers. They are found between bounds that do
-not grow where features are nearly collinear: with C near A_B^-1, the product P = A C is added up
-without rounding, P_B = A_B C is near the identity, and X = P P_B^-1.
-
-Let lambda = X b + eta be any model with lambda_i >= lambda_j + tol, mu given means, w weights,
-|x|_w^2 = sum_k w_k x_k^2, and z (K,), alpha >= 0 any numbers; v = z + alpha (e_j - e_i). Then
+Let lambda = X b + eta, |eta_k| <= eps, be any model with lambda_i >= lambda_j + tol, mu given
+means, w weights, |x|_w^2 = sum_k w_k x_k^2, and z (R,), alpha >= 0 any numbers; v = z + alpha
+(e_j - e_i). Then
 
     v'(mu - lambda) = v'mu - z'lambda + alpha (lambda_i - lambda_j)
                    >= v'mu + alpha tol - eps |z|_1 - |rho'b|,            rho = X'z,
 
 and by Cauchy and Schwarz v'(mu - lambda) <= |v/w|_w |mu - lambda|_w. The best z have rho = 0;
-numbers of a computer leave something. With V = X'WX and h = |rho|_(V^-1),
+doubles miss that. With V = X'WX and h = |rho|_(V^-1),
 
     |rho'b|  <=  h |X b|_w  <=  h ( |mu|_w + |mu - lambda|_w + eps |1|_w ),
 
 so that |mu - lambda|_w >= ( v'mu + alpha tol - eps |z|_1 - h (|mu|_w + eps |1|_w) )_+
-/ (|v/w|_w + h). It does not matter where z and alpha come from: none prove more than the truth.
+/ (|v/w|_w + h), whatever z and alpha are.
 
-Only differences from linear means count. So a linear model near the data is taken off them first,
-exactly: what is left has all its digits, whatever the level of the means.
+Only differences from linear means count. So a linear model A theta near the data is taken off them
+first, in rational numbers; the rest has all its digits, whatever the level of the means.
 """
 
 from __future__ import annotations
@@ -31,140 +30,114 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mislid.verification import intervals as iv
 from mislid.verification.intervals import STEP, TINY, Interval, above, below, exactly, product
 from mislid.verification.reading import Arms, Failure, Matrix, Vector
+from mislid.verification.record import integers
 
-# Coordinates in a spanner are at most 1, up to this.
-ROUNDING = 1e-9
-# Parts of a matrix that are multiplied without rounding; what is left is bounded.
+# Parts of a matrix that are multiplied without rounding; the remainder is bounded.
 PARTS = 4
+# How far features of later arms may be from the columns that count, relatively.
+LATE = 1e-9
+# How often the rest of the data is fitted once more.
+FITS = 3
+
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """All means A theta + eta with |eta_k| <= eps; A theta = X b, b the values at the spanner."""
+    """Means X b + eta with |eta_k| <= eps; A `back` is about X."""
 
-    A: Matrix
-    inverse: Matrix  # near A_B^-1
-    spanner: Arms
-    X: Interval  # (K, d)
+    A: Matrix  # (R, d), the columns that count
+    back: Matrix  # (d, d)
+    X: Interval  # (R, d)
+    off: float  # rows of G - I add up to at most this
     eps: float
-    late: tuple[int, ...] = ()  # arms without a part in the coordinates of the others
 
     @cached_property
-    def _whole(self) -> tuple[NDArray[np.object_], int]:
-        return _integers(self.A)
+    def _whole(self) -> tuple[np.ndarray, int]:
+        found, denominator = integers(self.A)
+        return np.array(found, dtype=object).reshape(self.A.shape), denominator
 
     def linear(self, theta: Vector) -> list[Fraction]:
-        """A theta (K,), exactly."""
-        (left, denominator), (right, other) = self._whole, _integers(theta)
-        return [Fraction(one, denominator * other) for one in (left @ right).tolist()]
+        """A theta (R,), exactly."""
+        (left, denominator), (right, other) = self._whole, integers(theta)
+        found = left @ np.array(right, dtype=object)
+        return [Fraction(one, denominator * other) for one in found.tolist()]
 
 
-def _integers(values: Vector) -> tuple[NDArray[np.object_], int]:
-    """Doubles as integers over one denominator."""
-    ratios = [value.as_integer_ratio() for value in values.ravel().tolist()]
-    denominator = max(one[1] for one in ratios)  # powers of two
-    whole = np.empty(len(ratios), dtype=object)
-    whole[:] = [top * (denominator // bottom) for top, bottom in ratios]
-    return whole.reshape(values.shape), denominator
-
-
-def level_only(K: int, eps: float) -> Model:
-    """Without features: a common level."""
-    ones = np.ones((K, 1))
-    return Model(ones, np.ones((1, 1)), np.array([0]), exactly(ones), eps)
-
-
-def model_of(
-    features: Matrix, columns: Arms, spanner: Arms, eps: float, late: Arms | None = None
-) -> Model:
-    """The model of features (K, n), of which `columns` (d,) suffice, at arms `spanner` (d,).
-
-    Arms that came `late` have no part in the coordinates, and theirs may be larger.
-    """
-    if spanner.size != columns.size:
-        raise Failure(f"model.spanner must have {columns.size} arms, as many as model.columns")
+def model_of(features: Matrix, K: int, eps: float) -> Model:
+    """The model of features (R, n) of which the first K rows are of the first day."""
     # By powers of two, which round nothing unless numbers are as far apart as doubles can be.
-    powers = np.frexp(np.max(np.abs(features), axis=0))[1]
+    powers = np.frexp(np.max(np.abs(features[:K]), axis=0))[1]
     scaled = np.ldexp(features, -powers)
     if np.any(np.ldexp(scaled, powers) != features):
-        raise Failure("candidates.features must not be so far apart within a column")
+        raise Failure("question.features must not be so far apart within a column")
+    columns = _columns(scaled[:K])
     A = np.ascontiguousarray(scaled[:, columns])
-    inverse, X = _coordinates(A, spanner)
-    known = np.setdiff1d(np.arange(len(A)), [] if late is None else late)
-    largest = float(np.max(X.size[known], initial=0.0))
-    if not largest <= 1.0 + ROUNDING:
-        raise Failure(
-            "model.spanner must be arms in which all others have coordinates of at most 1; "
-            f"the largest is {largest:.9g}"
-        )
-    if late is not None and np.isin(spanner, late).any():
-        raise Failure("model.late must be arms without a part in the coordinates")
-    _refuse_left_out(scaled, columns, spanner, X)
-    return Model(A, inverse, spanner, X, eps, () if late is None else tuple(late.tolist()))
-
-
-def _refuse_left_out(scaled: Matrix, columns: Arms, spanner: Arms, X: Interval) -> None:
-    """Refuse to leave out a column that says something of its own, beyond rounding.
-
-    What is rounding is judged as when a model is made: against K and the number of columns n.
-    """
-    K, n = scaled.shape
-    rounding = min(10 * max(K, n) * float(np.finfo(np.float64).eps), 1e-11)
-    filled = np.flatnonzero(np.max(np.abs(scaled), axis=0))
-    if columns.size == filled.size and np.all(columns == filled):
-        return
-    columns_of_one_size = scaled[:, filled] / np.max(np.abs(scaled[:, filled]), axis=0)
-    if filled.size <= K:
-        singular = np.linalg.svd(columns_of_one_size, compute_uv=False)
-        if singular[-1] > rounding * singular[0]:
-            raise Failure("model.columns must be all that are not 0: none depends on the others")
-    # X times the values at the spanner gives a column again.
-    missed = np.max((exactly(scaled) - product(X, scaled[spanner])).size, axis=0)
-    lengths = 1.0 + float(np.max(np.sum(X.size, axis=1)))
-    allowed = rounding * lengths * math.sqrt(K * n)
-    worst = int(np.argmax(missed))
-    if not missed[worst] <= allowed:
-        raise Failure(
-            f"model.columns must span the features; column {worst} is missed by "
-            f"{missed[worst]:.3g} of its size"
-        )
-
-
-def _coordinates(A: Matrix, spanner: Arms) -> tuple[Matrix, Interval]:
-    """C near A_B^-1, and X between bounds."""
-    dependent = Failure("model.spanner must be arms with independent features")
+    _refuse_other_columns(scaled, A, K)
+    d = columns.size
+    root, alike = math.sqrt(d / K), Failure("question.features must not be so much alike")
     try:
-        inverse = np.asarray(np.linalg.inv(A[spanner]), np.float64)
+        C = np.linalg.inv(np.linalg.qr(A[:K] * root)[1])
+        P = exact_product(A, C)
+        T = np.linalg.inv(np.linalg.qr(P.middle[:K] * root)[1])
     except np.linalg.LinAlgError:
-        raise dependent from None
-    P = exact_product(A, inverse)
-    # |r (I + F)^-1| <= |r| / (1 - f) for a row r, in the largest entry, f the columns' sums of F.
-    d = spanner.size
-    F = P[spanner] - np.eye(d)
-    f = float(np.max(F.size.sum(axis=0))) * (1.0 + STEP * (d + 2))
-    if not f <= 0.5:  # where it is more, A_B may be singular
-        raise dependent
-    X = np.asarray(np.linalg.solve(P.middle[spanner].T, P.middle.T).T, np.float64)
-    X[spanner] = np.eye(d)
-    # X - X' is (P - X' P_B) P_B^-1, and (A - X' A_B) C P_B^-1: nothing where X' is exact.
-    one = (P - product(X, P[spanner])).size
-    exact = exact_product(X, A[spanner])
-    missed = np.where((exact.low == A) & (exact.high == A), 0.0, (exactly(A) - exact).size)
-    other = np.where(missed.any(axis=1, keepdims=True), product(missed, np.abs(inverse)).high, 0.0)
-    rest = np.minimum(np.max(one, axis=1), np.max(other, axis=1))
-    radius = np.where(rest > 0.0, above(rest / (1.0 - f) * (1.0 + 8 * STEP)), 0.0)[:, None]
-    radius = np.where(np.isin(np.arange(len(X)), spanner)[:, None], 0.0, radius)
-    return inverse, Interval(
-        np.where(radius > 0.0, below(X - radius), X), np.where(radius > 0.0, above(X + radius), X)
-    )
+        raise alike from None
+    X = product(P, T)
+    first = X[:K]
+    G = product(Interval(first.low.T, first.high.T), first) * (exactly(float(d)) / float(K))
+    off = largest_row((G - np.eye(d)).size)
+    if not off <= 0.1:
+        raise alike
+    return Model(A, C @ T, X, off, eps)
+
+
+def _columns(first: Matrix) -> Arms:
+    """Indices, increasing, of columns that span those of the first day's features (K, n).
+
+    Columns that depend on the others up to rounding are left out.
+    """
+    sizes = np.max(np.abs(first), axis=0)
+    nonzero = np.flatnonzero(sizes)
+    if nonzero.size == 0:
+        raise Failure("question.features must not all be 0")
+    rest = first[:, nonzero] / sizes[nonzero]
+    K, n = rest.shape
+    rounding = min(10 * max(K, n) * float(np.finfo(np.float64).eps), 1e-11)
+    if n <= K:
+        singular = np.linalg.svd(rest, compute_uv=False)
+        if singular[-1] > rounding * singular[0]:
+            return nonzero
+    kept, largest, found = list[int](), 0.0, np.zeros((K, 0))
+    while len(kept) < min(K, n):
+        lengths = np.linalg.norm(rest, axis=0)
+        k = int(np.argmax(lengths))
+        largest = max(largest, float(lengths[k]))
+        if not lengths[k] > rounding * largest:
+            break
+        kept.append(k)
+        found = np.column_stack([found, rest[:, k] / lengths[k]])
+        rest = rest - found @ (found.T @ rest)
+        rest[:, kept] = 0.0
+    return nonzero[np.sort(kept)]
+
+
+def _refuse_other_columns(scaled: Matrix, A: Matrix, K: int) -> None:
+    """Refuse later arms whose features are not in the span of the columns that count."""
+    if len(scaled) == K or scaled.shape[1] == A.shape[1]:
+        return
+    by = np.linalg.lstsq(A[:K], scaled[:K], rcond=None)[0]
+    missed = np.abs(scaled[K:] - A[K:] @ by)
+    allowed = LATE * (np.abs(scaled[K:]) + np.abs(A[K:]) @ np.abs(by))
+    wrong = ~np.all(missed <= allowed, axis=1)
+    if wrong.any():
+        k = K + int(np.argmax(wrong))
+        raise Failure(f"changes must add candidates within the span of question.features; arm {k}")
 
 
 def exact_product(A: Matrix, B: Matrix) -> Interval:
@@ -185,16 +158,7 @@ def exact_product(A: Matrix, B: Matrix) -> Interval:
     missed = np.abs(left_rest) @ np.abs(B) + 2.0 * np.abs(A) @ np.abs(right_rest)
     missed = (1.0 + STEP * terms) * missed + STEP * terms * size + terms * TINY
     found = total + carried
-    # Where nothing was rounded, and nothing may have been too small, that is the product.
-    whole = (size == 0.0) & (missed <= terms * TINY * 1.1) & _is_normal(A) & _is_normal(B)
-    low, high = below(found - missed), above(found + missed)
-    return Interval(np.where(whole, total, low), np.where(whole, total, high))
-
-
-def _is_normal(A: Matrix) -> bool:
-    """Whether products of two such numbers are far from being too small."""
-    sizes = np.abs(A[A != 0.0])
-    return bool(np.min(sizes, initial=1.0) > 1e-100)
+    return Interval(below(found - missed), above(found + missed))
 
 
 def _parts(A: Matrix, axis: int, bits: int) -> tuple[list[Matrix], Matrix]:
@@ -212,46 +176,29 @@ def _parts(A: Matrix, axis: int, bits: int) -> tuple[list[Matrix], Matrix]:
     return found, rest
 
 
-# How often what is left of the data is fitted once more.
-FITS = 3
-
-Pair = tuple[int, int]
-
-
-class Witness(NamedTuple):
-    """What leads to a proof: linear values (d,) at the spanner's arms, and alpha >= 0.
-
-    The best are those of the closest alternative. For a projection alpha is 0.
-    """
-
-    values: Vector
-    alpha: float = 0.0
-
-
 class Frame:
     """Directions that V = X'WX spans, and lengths by its inverse.
 
     Q (d, d) are nearly eigenvectors of V, D is the diagonal of Q'VQ, and rows of Q'Q - I add up to
-    at most `q`. With Y = W^1/2 X Q, let all rows of D^-1/2 Y'Y D^-1/2 - I add up to at most e. Then
-    V^-1 = Q (Y'Y)^-1 Q' gives |rho|^2_(V^-1) <= sum_l (Q'rho)_l^2 / (D_l (1 - e)).
+    at most `q`. With Y = W^1/2 X Q, let all rows of D^-1/2 Y'Y D^-1/2 - I add up to at most e < 1.
+    By Gershgorin's theorem V^-1 = Q (Y'Y)^-1 Q' gives
+    |rho|^2_(V^-1) <= sum_l (Q'rho)_l^2 / (D_l (1 - e)).
     """
 
     def __init__(self, X: Interval, weights: Interval) -> None:
         scaled = np.sqrt(weights.middle)[:, None] * X.middle
         if not np.all(np.isfinite(scaled)):
-            raise OverflowError("weights are too large")
+            raise np.linalg.LinAlgError("weights are too large")
         K, d = scaled.shape
         self.Q: Matrix = np.asarray(np.linalg.svd(scaled, full_matrices=d > K)[2].T, np.float64)
-        self.Y = iv.product(X, self.Q) * iv.sqrt(weights)[:, None]
-        self.D = self.Y.square.sum(axis=0)
-        self.q = _largest_row((iv.product(self.Q.T, self.Q) - np.eye(d)).size)
-        if not self.q <= 0.5:
-            raise np.linalg.LinAlgError("the directions of the features cannot be told")
-        roots = np.sqrt(self.D.low) * (1.0 - 4 * iv.STEP)
-        cross = iv.product(Interval(self.Y.low.T, self.Y.high.T), self.Y).size
+        Y = product(X, self.Q) * iv.sqrt(weights)[:, None]
+        self.D = Y.square.sum(axis=0)
+        self.q = largest_row((product(self.Q.T, self.Q) - np.eye(d)).size)
+        roots = np.sqrt(self.D.low) * (1.0 - 4 * STEP)
+        cross = product(Interval(Y.low.T, Y.high.T), Y).size
         np.fill_diagonal(cross, 0.0)
-        self.e = _largest_row(cross / np.outer(roots, roots))
-        if not (np.all(self.D.low > 0.0) and self.e <= 0.5):
+        self.e = largest_row(cross / np.outer(roots, roots))
+        if not (np.all(self.D.low > 0.0) and self.e <= 0.5 and self.q <= 0.5):
             raise np.linalg.LinAlgError("the arms that were measured do not span the features")
 
     def volume(self, square: Interval) -> Interval:
@@ -267,7 +214,7 @@ class Frame:
 
     def length(self, rho: Interval) -> Interval:
         """At least |rho|_(V^-1), of rows rho (n, d)."""
-        along = iv.product(rho, self.Q).square / self.D / (exactly(1.0) - self.e)
+        along = product(rho, self.Q).square / self.D / (exactly(1.0) - self.e)
         return exactly(iv.sqrt(along.sum(axis=-1)).high)
 
     @cached_property
@@ -277,70 +224,40 @@ class Frame:
         return float(np.min(found.low))
 
 
-def _largest_row(sizes: Matrix) -> float:
+def largest_row(sizes: Matrix) -> float:
     """The largest sum of a row of numbers at least 0, rounded up."""
-    return float(np.max(np.sum(sizes, axis=1))) * (1.0 + iv.STEP * (len(sizes) + 4))
+    return float(np.max(np.sum(sizes, axis=1))) * (1.0 + STEP * (len(sizes) + 4))
 
 
 class Centred:
-    """Means (K,), of which rounding may have taken `lost` (K,), less a linear model near them.
+    """Means (R,) less a linear model near them.
 
-    `linear` (K,) is that model, exactly, and `off` (K,) what is left; 0 where a weight is 0.
+    `linear` (R,) is that model, exactly, and `off` (R,) the rest; 0 where a weight is 0.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        means: list[Fraction],
-        weights: Vector,
-        lost: list[Fraction] | None = None,
-    ) -> None:
-        self.model, self.means = model, means
+    def __init__(self, model: Model, means: list[Fraction], weights: Vector) -> None:
         heavy = weights > 0.0
         root = np.sqrt(weights / np.max(weights))
-        self.linear = [Fraction(0)] * len(means)
+        self.linear, rest = [Fraction(0)] * len(means), means
         for _ in range(FITS):
-            rest = np.array([_nearly(y - x) for y, x in zip(means, self.linear, strict=True)])
-            rest = np.where(heavy, rest, 0.0)
-            if not np.all(np.isfinite(rest)):
-                raise OverflowError("means are too far apart")
-            values = np.linalg.lstsq(root[:, None] * model.X.middle, root * rest, rcond=None)[0]
-            more = model.linear(model.inverse @ values)
+            near = np.where(heavy, np.array([float(one) for one in rest]), 0.0)
+            values = np.linalg.lstsq(root[:, None] * model.X.middle, root * near, rcond=None)[0]
+            more = model.linear(model.back @ values)
             self.linear = [x + y for x, y in zip(self.linear, more, strict=True)]
-        radius = [Fraction(0)] * len(means) if lost is None else lost
-        self.off = iv.stack([
-            iv.within(y - x, r) if one else exactly(0.0)
-            for y, x, r, one in zip(means, self.linear, radius, heavy.tolist(), strict=True)
-        ])  # fmt: skip
+            rest = [y - x for y, x in zip(means, self.linear, strict=True)]
+        self.off = iv.stack([iv.of_fraction(one) for one in rest]).where(heavy, 0.0)
 
     def gap(self, pair: Pair, tol: float) -> Interval:
         """tol, from where the linear model is taken off: the null has lambda_i >= lambda_j + it."""
         i, j = pair
         return iv.of_fraction(Fraction(tol) + self.linear[j] - self.linear[i])
 
-    def values(self, values: Vector) -> Interval:
-        """Linear values (d,) at the spanner's arms, from where the linear model is taken off."""
-        spanner = self.model.spanner.tolist()
-        return iv.stack([
-            iv.of_fraction(Fraction(value) - self.linear[k])
-            for value, k in zip(values.tolist(), spanner, strict=True)
-        ])  # fmt: skip
 
+class Distances:
+    """Distances of the tube from means that are `off` (R,) linear ones, in weights (R,)."""
 
-def _nearly(value: Fraction) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
-
-
-@dataclass(frozen=True, eq=False)
-class Duality:
-    """Bounds for one model, one set of weights (K,) and means that are `off` (K,) linear ones."""
-
-    model: Model
-    weights: Interval
-    off: Interval
+    def __init__(self, model: Model, weights: Interval, off: Interval) -> None:
+        self.model, self.weights, self.off = model, weights, off
 
     @cached_property
     def frame(self) -> Frame:
@@ -353,78 +270,134 @@ class Duality:
         size, all_weights = (self.weights * self.off.square).sum(), self.weights.sum()
         return iv.sqrt(size) + iv.sqrt(all_weights) * self.model.eps
 
-    def distance(
-        self,
-        z: Vector,
-        alpha: float = 0.0,
-        pair: Pair | None = None,
-        gap: Interval | None = None,
-    ) -> Interval:
-        """1/2 |mu - lambda|_w^2 at least, by the bound above for any z (K,) and alpha."""
+    def of_pair(self, pair: Pair, gap: Interval) -> Interval:
+        """1/2 |mu - lambda|_w^2 at least, over the null of a pair."""
+        z, alpha = self._multipliers(pair, float(gap.middle))
         size = max(float(np.max(np.abs(z))), alpha)
         if not 0.0 < size < math.inf:
             return exactly(0.0)
-        z, alpha = z / size, alpha / size  # only their ratios matter
-        v, moved = exactly(z), z.copy()
-        if pair is not None:
-            push = np.zeros(z.size)
-            push[[*pair]] = -alpha, alpha
-            v, moved = v + push, moved + push
+        z, alpha = self._balanced(z / size), alpha / size  # only their ratios matter
+        v = z.copy()
+        v[[*pair]] += -alpha, alpha
         measured = self.weights.low > 0.0
-        if np.any(moved[~measured] != 0.0):
+        if np.any(v[~measured] != 0.0):
             return exactly(0.0)  # an arm that was never measured proves nothing
-        v = v.where(measured, 0.0)
+        push = np.zeros(z.size)
+        push[[*pair]] = -alpha, alpha
+        moved = (exactly(z) + push).where(measured, 0.0)
         h = self.frame.length(self._imbalance(z))[0]
-        value = (v * self.off).sum() - exactly(np.abs(z)).sum() * self.model.eps - h * self.far
-        if gap is not None:
-            value = value + gap * alpha
-        shares = v.square / self.weights.where(measured, 1.0)
-        spread = iv.sqrt(shares.sum()) + h
-        if not spread.low > 0.0:
-            return exactly(0.0)
+        value = (moved * self.off).sum() - exactly(np.abs(z)).sum() * self.model.eps
+        value = value + gap * alpha - h * self.far
+        spread = iv.sqrt((moved.square / self.weights.where(measured, 1.0)).sum()) + h
         return (value.positive / spread).square * 0.5
+
+    def nearest(self, values: Vector) -> Vector:
+        """The linear values (d,) of the nearest model, nearly, looked for from some on."""
+        w, y = self.weights.middle, self.off.middle
+        return closest(self.model, w, y, np.zeros_like(y), values)[0]
+
+    def from_model(self, values: Vector) -> Interval:
+        """1/2 sum_k w_k (|mu_k - x_k'b| - eps)_+^2 for the model with these linear values."""
+        rest = exactly((self.off - product(self.model.X, values)).size)
+        return ((rest - self.model.eps).positive.square * self.weights).sum() * 0.5
 
     def _imbalance(self, z: Vector) -> Interval:
         """X'z as a row (1, d), where most of it cancels."""
         X = self.model.X
-        missed = iv.product(exactly(np.abs(z))[None, :], X.radius).high
+        missed = product(exactly(np.abs(z))[None, :], X.radius).high
         return exact_product(z[None, :], X.middle) + Interval(-missed, missed)
 
-    def balanced(self, z: Vector) -> Vector:
+    def _balanced(self, z: Vector) -> Vector:
         """The z with X'z = 0, nearly, that is nearest to the given one, in sum_k dz_k^2 / w_k."""
-        X, root = self.model.X.middle, np.sqrt(self.weights.middle)
+        X, w = self.model.X.middle, self.weights.middle
         for _ in range(2):
-            move = np.linalg.lstsq((root[:, None] * X).T, X.T @ z, rcond=None)[0]
-            z = z - root * move
+            z = z - w * (X @ np.linalg.solve(X.T @ (w[:, None] * X), X.T @ z))
         return z
 
-    def pair_distance(self, values: Vector, alpha: float, pair: Pair, gap: Interval) -> Interval:
-        """What the closest alternative's values (d,) and alpha prove of a pair.
+    def _multipliers(self, pair: Pair, gap: float) -> tuple[Vector, float]:
+        """Nearly the best z and alpha: those of the closest means of the null.
 
-        Values are less those of the linear model that was taken off.
+        The closest means for a given alpha rise at i against j with alpha: a bracket and the method
+        of false position find the alpha at which they reach the gap.
         """
-        given = self.off.middle
-        near = nearest(self.model, self.weights.middle, given, Witness(values, alpha), pair)
-        z = self.weights.middle * (given - near)
-        z[pair[0]] += alpha
-        z[pair[1]] -= alpha
-        return self.distance(self.balanced(z), alpha, pair, gap)
+        w, y, (i, j) = self.weights.middle, self.off.middle, pair
+        push = np.zeros(y.size)
+        push[[i, j]] = 1.0, -1.0
+        b = np.zeros(self.model.X.low.shape[1])
+        z = y
+
+        def short(alpha: float) -> float:
+            nonlocal b, z
+            b, z, means = closest(self.model, w, y, alpha * push, b)
+            return float(means[i] - means[j]) - gap
+
+        low, at_low = 0.0, short(0.0)
+        if at_low >= 0.0:
+            return z, 0.0
+        heavy = w[[i, j]] > 0.0
+        high = -at_low / float(np.sum(1.0 / w[[i, j]][heavy])) if heavy.any() else float(w.max())
+        at_high = short(high)
+        for _ in range(MOST_STEPS):
+            if at_high >= 0.0:
+                break
+            low, at_low, high = high, at_high, 4.0 * high
+            at_high = short(high)
+        middle, close, side = high, 1e-10 * abs(at_low), 0
+        for _ in range(MOST_STEPS):
+            middle = (low * at_high - high * at_low) / (at_high - at_low)
+            if not low < middle < high:
+                break
+            value = short(middle)
+            if abs(value) <= close:
+                break
+            if value < 0.0:
+                low, at_low = middle, value
+                at_high, side = (0.5 * at_high if side < 0 else at_high), -1
+            else:
+                high, at_high = middle, value
+                at_low, side = (0.5 * at_low if side > 0 else at_low), 1
+        return z, middle
 
 
-def nearest(
-    model: Model, weights: Vector, given: Vector, witness: Witness, pair: Pair | None = None
-) -> Vector:
-    """Minimises the cost minus alpha (lambda_i - lambda_j) over means around linear values."""
-    pushed, linear = given.copy(), model.X.middle @ witness.values
-    for arm, push in zip(pair or (), (witness.alpha, -witness.alpha), strict=False):
-        if push != 0.0:
-            weight = float(weights[arm])
-            pushed[arm] += push / weight if weight > 0.0 else math.copysign(math.inf, push)
-    return np.clip(pushed, linear - model.eps, linear + model.eps)
+MOST_STEPS = 60
 
 
-def rounding(eps: float, weights: Vector, given: Vector, amount: float) -> float:
-    """What rounding of the means' level may add to, or take from, an amount that is stated."""
-    heaviest, last_digit = float(np.max(weights)), 1e-14 * float(np.max(np.abs(given)))
-    tube = eps if math.isfinite(eps) else 0.0
-    return last_digit * (math.sqrt(2.0 * heaviest * amount) + heaviest * (tube + last_digit))
+def closest(
+    model: Model, w: Vector, y: Vector, push: Vector, b: Vector
+) -> tuple[Vector, Vector, Vector]:
+    """Minimises 1/2 sum_k w_k (lambda_k - y_k)^2 - push'lambda over lambda = X b + eta.
+
+    Newton's method with halved steps, from b (d,) on. Returns b, the multipliers z (R,) of
+    lambda = X b + eta, and lambda; X'z is nearly 0.
+    """
+    X, eps, heavy = model.X.middle, model.eps, w > 0.0
+    wanted = y + np.divide(push, w, out=np.zeros_like(y), where=heavy)
+    free = np.where(heavy, 0.0, push)
+    around = 1e-11 * (X.T @ (w[:, None] * X))
+
+    def beyond(at: Vector) -> Vector:
+        rest = wanted - X @ at
+        found: Vector = np.sign(rest) * np.maximum(np.abs(rest) - eps, 0.0)
+        return np.where(heavy, found, 0.0)
+
+    def value(rest: Vector, at: Vector) -> float:
+        return float(0.5 * (w @ rest**2) - free @ (X @ at))
+
+    rest = beyond(b)
+    before = value(rest, b)
+    for _ in range(MOST_STEPS):
+        active = w * (rest != 0.0)
+        step = np.linalg.solve(X.T @ (active[:, None] * X) + around, X.T @ (w * rest + free))
+        length = 1.0
+        while True:
+            moved = b + length * step
+            new = beyond(moved)
+            after = value(new, moved)
+            if after < before or length < 1e-9:
+                break
+            length *= 0.5
+        if not after < before - 1e-15 * abs(before):
+            break
+        b, rest, before = moved, new, after
+    means = np.where(heavy, wanted - rest, X @ b + eps * np.sign(push))
+    return b, w * rest + free, means

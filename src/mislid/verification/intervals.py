@@ -1,4 +1,4 @@
-"""Numbers known to lie between two doubles: what is proved is proved in spite of rounding.
+"""Interval arithmetic.
 
 Every operation gives an interval that contains its exact results for all numbers within its
 operands. What is assumed: sums, products, quotients and square roots of doubles are the nearest
@@ -131,16 +131,13 @@ def exactly(value: Interval | ArrayLike) -> Interval:
 
 def of_fraction(value: Fraction) -> Interval:
     """A rational number; nothing is known of one that is too large."""
+    if value == 0:
+        return exactly(0.0)
     try:
         nearest = float(value)
     except OverflowError:
         nearest = math.nan
     return Interval(below(nearest), above(nearest))
-
-
-def within(value: Fraction, radius: Fraction) -> Interval:
-    """A rational number that is known to a radius."""
-    return Interval(of_fraction(value - radius).low, of_fraction(value + radius).high)
 
 
 def product(left: Interval | Matrix, right: Interval | Matrix) -> Interval:
@@ -208,10 +205,12 @@ def around(value: ArrayLike) -> Interval:
     return Interval(below(value), above(value))
 
 
-def fading(sizes: Interval, centre: float, tail: float) -> Interval:
-    """Weights that fall by a factor e for every factor exp(tail) away from a centre."""
+def weights(sizes: Interval, centre: float, tail: float) -> Interval:
+    """Logarithms of weights that add up to 1, proportional to exp(-|ln(size / centre)| / tail)."""
     away = log(sizes / around(centre))
-    return exp(exactly(-np.abs(away.middle) / tail) + Interval(-away.radius, away.radius))
+    fall = exactly(-np.abs(away.middle) / tail) + Interval(-away.radius, away.radius)
+    found = exp(fall)
+    return log(found / found.sum())
 
 
 # Of Stirling's series, from the seventh to the first, and the one after them.

@@ -1,17 +1,18 @@
-"""Values of a JSON file, taken one by one with a name, so that a failure can say which is wrong."""
+"""The file: bounded before it is parsed, and read entry by entry.
+
+An entry carries its name, so that a failure can say in one sentence which entry is wrong.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
-import re
 import reprlib
 import stat
-from collections.abc import Container, Mapping
-from itertools import pairwise
-from typing import Any, Protocol, runtime_checkable
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +22,26 @@ Matrix = NDArray[np.float64]
 Arms = NDArray[np.int64]
 Label = str | int
 
-# Numbers that are derived again agree to this, relative to their size.
-EQUAL = 1e-9
-# What a file may have at most: a certificate of a thousand candidates has a tenth of it.
-MOST_BYTES, MOST_DEPTH, MOST_DIGITS = 1 << 26, 32, 1000
-_TEXTS, _DIGITS = re.compile(rb'"(?:[^"\\]|\\.)*"'), re.compile(rb"[0-9]{%d}" % (MOST_DIGITS + 1))
+# What a file may have at most: bytes, depth, digits in a row, commas, and lists or objects.
+MOST_BYTES, MOST_DEPTH, MOST_DIGITS = 1 << 26, 16, 1000
+MOST_COMMAS, MOST_OPENED = 5_000_000, 500_000
+# What a list may have, and how large and how small numbers may be.
+MOST_ENTRIES, LARGEST, SMALLEST = 1_000_000, 1e75, 1e-75
+# What a text may have, and how much of one is printed.
+MOST_LETTERS, MOST_PRINTED = 200, 60
+CHUNK = 1 << 20
 
 
 class Failure(Exception):
     """Something that does not hold."""
+
+
+def shown(value: Any) -> str:
+    """A value in one short line without control characters."""
+    if isinstance(value, int) and abs(value) > 10**18:
+        return "a large integer"
+    text = repr(value) if isinstance(value, str) else reprlib.repr(value)
+    return text if len(text) <= MOST_PRINTED else text[: MOST_PRINTED - 3] + "..."
 
 
 class Value:
@@ -40,8 +52,7 @@ class Value:
 
     def fail(self, wanted: str) -> Failure:
         """What to raise where the value is not what was wanted."""
-        shown = reprlib.repr(self.given)  # which is short and never deep
-        return Failure(f"{self.name} must be {wanted}; got {shown[:60]}")
+        return Failure(f"{self.name} must be {wanted}; got {shown(self.given)}")
 
     @property
     def absent(self) -> bool:
@@ -58,109 +69,97 @@ class Value:
                 raise Failure(f"{within}{key} is missing")
         for key in self.given:
             if key not in keys:
-                raise Failure(f"{within}{key} is unknown")
+                raise Failure(f"{self.name} must have no entry {shown(key)}")
         return {key: Value(self.given[key], f"{within}{key}") for key in keys}
 
-    def entries(self, size: int | None = None) -> list[Value]:
-        """The entries of a list, of a certain length if given."""
+    def kind(self, *allowed: str) -> str:
+        """The entry `kind` of an object."""
+        if not isinstance(self.given, Mapping) or "kind" not in self.given:
+            raise self.fail("an object with a kind")
+        return Value(self.given["kind"], f"{self.name}.kind").text(*allowed)
+
+    def plain(self, size: int | None = None) -> list[Any]:
+        """A list, of a certain length if given."""
         if not isinstance(self.given, list | tuple):
             raise self.fail("a list")
-        if size is not None and len(self.given) != size:
-            raise Failure(f"{self.name} must have {size} entries; got {len(self.given)}")
-        return [Value(entry, f"{self.name}[{k}]") for k, entry in enumerate(self.given)]
+        found = len(self.given)
+        if found > MOST_ENTRIES or (size is not None and found != size):
+            wanted = f"{size}" if size is not None else f"at most {MOST_ENTRIES}"
+            raise Failure(f"{self.name} must have {wanted} entries; got {found}")
+        return list(self.given)
+
+    def entries(self, size: int | None = None) -> list[Value]:
+        """The entries of a list."""
+        return [Value(one, f"{self.name}[{k}]") for k, one in enumerate(self.plain(size))]
 
     def text(self, *allowed: str) -> str:
         """A text, one of those allowed if any are named."""
-        if not isinstance(self.given, str) or (allowed and self.given not in allowed):
-            raise self.fail(f"one of {', '.join(allowed)}" if allowed else "a text")
-        return self.given
-
-    def flag(self) -> bool:
-        """True or false."""
-        if not isinstance(self.given, bool):
-            raise self.fail("true or false")
-        return self.given
-
-    def whole(self, low: int, high: int | None = None) -> int:
-        """An integer that is at least `low` and at most `high`."""
-        number = self.given
-        if isinstance(number, bool) or not isinstance(number, int) or number < low:
-            raise self.fail(f"an integer at least {low}")
-        if high is not None and number > high:
-            raise self.fail(f"an integer at most {high}")
-        return number
-
-    def number(
-        self, low: float = -math.inf, *, above: bool = False, infinite: bool = False
-    ) -> float:
-        """A finite number at least (or above) `low`; the text "inf" only where that is allowed."""
         given = self.given
-        if infinite and given == "inf":
-            return math.inf
+        if not isinstance(given, str) or (allowed and given not in allowed):
+            raise self.fail(f"one of {', '.join(allowed)}" if allowed else "a text")
+        if len(given) > MOST_LETTERS:
+            raise self.fail(f"at most {MOST_LETTERS} characters")
+        if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in given):
+            raise self.fail("without control characters and surrogates")
+        return given
+
+    def label(self) -> Label:
+        """A text or an integer."""
+        if isinstance(self.given, str):
+            return self.text()
+        return self.whole(-(10**18), 10**18)
+
+    def whole(self, low: int, high: int) -> int:
+        """An integer between two."""
+        given = self.given
+        if isinstance(given, bool) or not isinstance(given, int) or not low <= given <= high:
+            raise self.fail(f"an integer from {low} to {high}")
+        return given
+
+    def number(self, low: float = -LARGEST, high: float = LARGEST, *, above: bool = False) -> float:
+        """A number from (or above) `low` to `high` that a double holds."""
+        given = self.given
         if isinstance(given, bool) or not isinstance(given, int | float):
-            raise self.fail('a number, or the text "inf"' if infinite else "a number")
-        try:
-            number = float(given)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise self.fail("a finite number")
-        if number != given:  # an integer with too many digits
+            raise self.fail("a number")
+        if not low <= given <= high or (above and given == low):
+            raise self.fail(f"{'above' if above else 'at least'} {low:g} and at most {high:g}")
+        if 0.0 < abs(given) < SMALLEST:
+            raise self.fail(f"0 or of a size of at least {SMALLEST:g}")
+        if float(given) != given:
             raise self.fail("a number that a double holds")
-        if number < low or (above and number == low):
-            raise self.fail(f"{'above' if above else 'at least'} {low:g}")
-        return number
+        return float(given)
 
-    def vector(self, size: int) -> Vector:
-        """So many finite numbers."""
-        return np.array([entry.number() for entry in self.entries(size)])
+    def vector(self, size: int | None = None, low: float = -LARGEST) -> Vector:
+        """Numbers of at least `low`."""
+        return self._array(size, np.float64, lambda one: one.number(low))
 
-    def matrix(self, rows: int) -> Matrix:
-        """So many rows of finite numbers, of one length."""
+    def integers(self, size: int | None, low: int, high: int) -> Arms:
+        """Integers between two."""
+        return self._array(size, np.int64, lambda one: one.whole(low, high))
+
+    def _array(self, size: int | None, kind: Any, read: Callable[[Value], Any]) -> NDArray[Any]:
+        one, found = Value(None, ""), []
+        for k, given in enumerate(self.plain(size)):
+            one.given = given
+            try:
+                found.append(read(one))
+            except Failure:
+                one.name = f"{self.name}[{k}]"
+                read(one)
+        return np.array(found, kind)
+
+    def matrix(self, rows: int, columns: int | None = None) -> Matrix:
+        """Rows of numbers, of one length."""
         given = self.entries(rows)
-        width = len(given[0].entries())
+        width = len(given[0].plain()) if columns is None else columns
         if width == 0:
             raise given[0].fail("a list with at least one number")
         return np.array([row.vector(width) for row in given])
 
-    def arms(self, K: int) -> Arms:
-        """Different indices of K arms, increasing, at least one."""
-        found = [entry.whole(0, K - 1) for entry in self.entries()]
-        if not found or any(b <= a for a, b in pairwise(found)):
-            raise self.fail("a list of increasing indices")
-        return np.array(found)
-
-    def labels(self) -> list[Label]:
-        """At least two different texts, or integers."""
-        found = [entry.label() for entry in self.entries()]
-        if len(found) < 2 or len(set(found)) < len(found) or len({type(one) for one in found}) > 1:
-            raise self.fail("at least two different labels, all texts or all integers")
-        return found
-
-    def label(self, known: Container[Label] | None = None) -> Label:
-        """A text or an integer, one of those known if given."""
-        label = self.given
-        if isinstance(label, bool) or not isinstance(label, str | int):
-            raise self.fail("a text or an integer")
-        if known is not None and label not in known:
-            raise self.fail("the label of a candidate")
-        return label
-
-
-@runtime_checkable
-class Saved(Protocol):
-    """A certificate as studies have it."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """What `save` writes."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it."""
-
 
 def read_certificate(certificate: object) -> Value:
-    """The whole certificate, from a file, as it is, or of a study's result."""
-    if isinstance(certificate, Saved):
+    """The whole certificate: a mapping, an object with `to_dict`, or the path of a file."""
+    if not isinstance(certificate, str | os.PathLike | Mapping) and hasattr(certificate, "to_dict"):
         certificate = certificate.to_dict()
     if isinstance(certificate, Mapping):
         return Value(certificate, "certificate")
@@ -168,78 +167,62 @@ def read_certificate(certificate: object) -> Value:
         kind = type(certificate).__name__
         raise Failure(f"certificate must be the path of a file, or a mapping; got {kind}")
     content = _content(certificate)
-    _refuse_excess(content)
+    _scan(content)
     try:
-        found = json.loads(
-            content.decode("utf-8"),
-            parse_constant=_refuse_constant,
-            object_pairs_hook=_refuse_twice,
-        )
-    except RecursionError:
-        raise Failure("the file is not JSON of a certificate: it is nested too deeply") from None
-    except ValueError as error:  # of JSON and of UTF-8
+        text = content.decode("utf-8")
+        found = json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
+    except ValueError as error:  # of JSON, of UTF-8 and of integers
         raise Failure(f"the file is not JSON: {error}") from None
     return Value(found, "certificate")
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:
-    """What is in a file, unless it is too large or something else than a file."""
+    """What is in a regular file of bounded size."""
     try:
-        # Without waiting: a pipe that nobody writes to would never open.
+        # Without waiting: a pipe that nothing writes to would never open.
         opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(opened, "rb") as file:
             if not stat.S_ISREG(os.fstat(opened).st_mode):
                 raise Failure("the file cannot be read: it is no regular file")
             content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise Failure(f"the file cannot be read: {error.strerror}") from None
-    except ValueError as error:  # of the path
-        raise Failure(f"the file cannot be read: {error}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise Failure(f"the file cannot be read: {reason}") from None
     if len(content) > MOST_BYTES:
         raise Failure(f"the file must have at most {MOST_BYTES} bytes")
     return content
 
 
-def _refuse_excess(content: bytes) -> None:
-    """Refuse what would take a parser long, before there is one: depth, and digits of a number."""
-    outside = _TEXTS.sub(b"", content)
-    if _DIGITS.search(outside):
-        raise Failure(f"the file is not JSON of a certificate: over {MOST_DIGITS} digits at once")
-    depth = 0
-    for first in range(0, len(outside), 1 << 20):
-        some = np.frombuffer(outside[first : first + (1 << 20)], np.uint8)
-        opened = np.isin(some, [ord("["), ord("{")]).astype(np.int32)
-        steps = depth + np.cumsum(opened - np.isin(some, [ord("]"), ord("}")]))
-        if np.max(steps, initial=0) > MOST_DEPTH:
+def _scan(content: bytes) -> None:
+    """Refuse what would take a parser long or much memory, before there is one."""
+    text = content.replace(b"\\\\", b"  ").replace(b'\\"', b"  ")
+    depth = commas = opened = 0
+    inside, last = False, -1  # in a text; the last byte that was no digit
+    for first in range(0, len(text), CHUNK):
+        some = np.frombuffer(text[first : first + CHUNK], np.uint8)
+        within = (np.cumsum(some == ord('"')) + inside) % 2 == 1
+        inside, some = bool(within[-1]), np.where(within, 0, some)
+        starts = np.isin(some, [ord("["), ord("{")])
+        levels = depth + np.cumsum(starts.astype(np.int32) - np.isin(some, [ord("]"), ord("}")]))
+        depth, opened = int(levels[-1]), opened + int(starts.sum())
+        commas += int(np.count_nonzero(some == ord(",")))
+        others = np.flatnonzero((some < ord("0")) | (some > ord("9"))) + first
+        ends = np.concatenate([[last], others, [first + some.size] if others.size == 0 else []])
+        if np.max(levels) > MOST_DEPTH:
             raise Failure("the file is not JSON of a certificate: it is nested too deeply")
-        depth = int(steps[-1])
+        if np.max(np.diff(ends)) > MOST_DIGITS:
+            raise Failure(f"the file is not JSON of a certificate: over {MOST_DIGITS} digits")
+        last = int(others[-1]) if others.size else last
+    if commas > MOST_COMMAS or opened > MOST_OPENED:
+        raise Failure(f"the file must have at most {MOST_COMMAS} commas and {MOST_OPENED} lists")
 
 
-def _refuse_constant(text: str) -> Any:
+def _refuse(text: str) -> Any:
     raise ValueError(f"{text} is not a number of JSON")
 
 
-def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("an object has a key twice")
     return found
-
-
-def sha256_of(plain: Any) -> str:
-    """SHA-256 of the canonical text: keys sorted, no spaces, ASCII, shortest exact decimals."""
-    try:
-        text = json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise Failure(f"certificate must hold values of JSON: {error}") from None
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def refuse_difference(
-    value: Value, stated: float, derived: float, relative: float, absolute: float = 0.0
-) -> None:
-    """Refuse a number that differs from what is derived again."""
-    if stated == derived:
-        return
-    if not (math.isfinite(derived) and abs(stated - derived) <= relative * abs(derived) + absolute):
-        raise Failure(f"{value.name} must be {derived!r}; got {stated!r}")

@@ -3,8 +3,8 @@
 Of each arm: the null is a mean x and any precision theta. It is compared with precisions g theta,
 g ~ Gamma(alpha, alpha), and means that are h of their own standard deviations away, h ~ N(0, rho^2)
 with a share of ETA, else |h| towards the side that speaks against the null.
-`docs/certificate-proof.md` derives the logarithm of that ratio, and how it is bounded for every
-theta at once. Which cells are looked at is found in doubles; what they prove, between bounds.
+`docs/certificate.md` derives the logarithm of that ratio, and how it is bounded for every theta at
+once. Which cells are looked at is found in doubles; what they prove, between bounds.
 
 Shared by all arms: beside each displacement stands a process that grows if sigma is too large. For
 a tilt h it is
@@ -12,7 +12,7 @@ a tilt h it is
     S_h = exp(1/2 sum over values of ln(1 + h (n - 1) / n) - h SS / (2 sigma^2)),
 
 the n-th value of its arm each, and SS the squared distances of all values from the means of their
-arms. `docs/certificate-proof.md` says why the product is a supermartingale. Evidence in units of
+arms. `docs/certificate.md` says why the product is a supermartingale. Evidence in units of
 sigma grows with theta = 1/sigma^2, and S_h falls. So where theta is in a cell, the product is at
 least the evidence at the lower end of the cell times S_h at its upper end; the least over cells
 that cover everything counts, rounded down.
@@ -44,17 +44,11 @@ LOSS, NARROW = 0.01, 1e-9
 BEYOND = 1.5
 
 
-def _weights() -> Interval:
-    away = iv.log(around(RHO) / around(CENTRE)) / TAIL
-    weights = iv.exp(exactly(-np.abs(away.middle)) + Interval(-away.radius, away.radius))
-    return iv.log(weights / weights.sum())
-
-
 SQUARES = around(RHO).square
 _LARGE = exactly(6.0) / SQUARES
 ALPHA = Interval(np.maximum(_LARGE.low, 0.5), np.maximum(_LARGE.high, 0.5))
 NEAR_ALPHA = ALPHA.middle
-LOGS = _weights()
+LOGS = iv.weights(around(RHO), CENTRE, TAIL)
 # (2 pi)^(-1/2), from above.
 DENSITY = float(iv.above(1.0 / math.sqrt(2.0 * math.pi)))
 
@@ -64,12 +58,12 @@ class Arm:
     """How many values, and the sum of squared distances from their mean."""
 
     n: float
-    scatter: float
+    scatter: Interval
 
     @property
     def reach(self) -> float:
         """How far beyond the mean cells go."""
-        return BEYOND * math.sqrt(self.scatter) / self.n
+        return BEYOND * math.sqrt(self.scatter.middle) / self.n
 
     @cached_property
     def _a(self) -> Interval:
@@ -99,7 +93,7 @@ class Arm:
         """
         far = exactly(r[:, None]).square * self.n
         kappa = (far + self.scatter) / (far / self._q + self.scatter)
-        if self.scatter == 0.0:
+        if self.scatter.high == 0.0:
             kappa = self._q[None, :].where(np.ones_like(kappa.low, np.bool_), kappa)
         least = np.where(np.isfinite(kappa.low), np.maximum(kappa.low, 1.0), 1.0)
         most = np.where(np.isfinite(kappa.high), kappa.high, np.inf)
@@ -110,9 +104,9 @@ class Arm:
     def nearly(self, r: float) -> float:
         """The same in doubles, for one r."""
         (constant, q, a), far = self._middles, self.n * r * r
-        kappa = q
-        if 0.0 < self.scatter + far < math.inf:
-            kappa = (self.scatter + far) / (self.scatter + far / q)
+        kappa, scatter = q, float(self.scatter.middle)
+        if 0.0 < scatter + far < math.inf:
+            kappa = (scatter + far) / (scatter + far / q)
         if r < 0.0:
             part = _for_nearly(a, 0.5 * self.n, kappa)
         else:
@@ -221,7 +215,7 @@ def _cells(challenger: Arm, incumbent: Arm, gap: float) -> list[float] | None:
         cells += [(left, middle), (middle, right)]
         found.append(middle[0])
         if len(found) > MOST_CELLS:
-            raise Failure("data must have fewer measurements for pairs to be derived again")
+            raise Failure("data must have fewer values for pairs to be derived")
     return found
 
 
@@ -264,25 +258,21 @@ class Cells:
         )
         return Interval(low, high)
 
-    def of_scale(self, scale: int) -> Cells:
-        """The same for one scale alone."""
-        return Cells(self.precisions, self.logs[:, [scale]])
 
-
-def estimated_precision(counts: Vector, means: Vector, scatter: Vector) -> Interval | None:
+def estimated_precision(counts: Vector, means: Vector, scatter: Interval) -> Interval | None:
     """Theta by all values together.
 
     None where they do not scatter but by rounding, which is not taken for a sign that there is no
     noise.
     """
-    total, level = exactly(scatter).sum(), float(np.max(np.abs(means)))
+    total, level = scatter.sum(), float(np.max(np.abs(means)))
     if not float(total.low) > float(np.sum(counts)) * (DIGITS * level) ** 2:
         return None
     return exactly(float(np.sum(np.maximum(counts - 1.0, 0.0)))) / total
 
 
 def cells_of(
-    counts: Vector, means: Vector, scatter: Vector, sizes: Interval, dimension: int
+    counts: Vector, means: Vector, scatter: Interval, sizes: Interval, dimension: int
 ) -> Cells:
     """The cells for displacements of these sizes (S,) in units of the noise.
 

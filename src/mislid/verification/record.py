@@ -1,0 +1,166 @@
+"""The data, and what they amount to at a time: numbers, means and scatter, in exact arithmetic.
+
+Doubles are integers over a power of two, so sums of values and of their squares are integers. No
+digit is lost, whatever the level of the means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from mislid.verification.intervals import Interval, above, below, of_fraction, stack
+from mislid.verification.question import BERNOULLI, KNOWN, RANGE, Question
+from mislid.verification.reading import Arms, Failure, Value, Vector
+
+# Numbers of values are exact up to here.
+MOST_VALUES = 1 << 53
+# How far the number of ones among values 0 and 1 may be from an integer.
+WHOLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Moment:
+    """All data up to a time.
+
+    Of each arm the number of values (R,), their sum and the sum of their squares as integers over
+    `unit` and its square, told squares over their own unit, and bounds on all values.
+    """
+
+    counts: Vector
+    sums: list[int]
+    squares: list[int]
+    told: list[int]
+    units: tuple[int, int]
+    least: Vector
+    most: Vector
+
+    @cached_property
+    def means(self) -> list[Fraction]:
+        """The means (R,); 0 where there are no values."""
+        given = zip(self.sums, self.counts.tolist(), strict=True)
+        return [Fraction(total, self.units[0] * max(int(n), 1)) for total, n in given]
+
+    @cached_property
+    def scatter(self) -> Interval:
+        """Sums (R,) of squared distances from the means."""
+        unit, other = self.units
+        given = zip(self.counts.tolist(), self.sums, self.squares, self.told, strict=True)
+        return stack([
+            of_fraction(
+                Fraction(int(n) * square - total * total, max(int(n), 1) * unit * unit)
+                + Fraction(told, other)
+            )
+            for n, total, square, told in given
+        ])  # fmt: skip
+
+    def gap(self, i: int, j: int, tol: float) -> Interval:
+        """By how much j, with the tolerance, is above i."""
+        return of_fraction(self.means[j] - self.means[i] + Fraction(tol))
+
+
+@dataclass(frozen=True)
+class Record:
+    """Entries: their arms, means in the sign where more is better, numbers and squares."""
+
+    R: int
+    arm: Arms
+    value: Vector
+    count: Arms
+    squares: Vector
+    binary: bool
+
+    @property
+    def total(self) -> int:
+        """How many values there are."""
+        return int(self.count.sum())
+
+    def test_times(self, K: int) -> list[int]:
+        """Entries after which assumptions are tested: the numbers of values grow by a tenth."""
+        reached, found, wanted = np.cumsum(self.count), {len(self.arm)} - {0}, K + 1
+        while wanted < self.total:
+            found.add(int(np.searchsorted(reached, wanted)) + 1)
+            wanted = max(wanted + 1, wanted * 11 // 10)
+        return sorted(found)
+
+    def moments(self, times: list[int]) -> Iterator[Moment]:
+        """The data at increasing times."""
+        count = self.count.tolist()
+        if self.binary:
+            whole, unit = np.rint(self.value * self.count).astype(np.int64).tolist(), 1
+            totals = list(zip(whole, map(abs, whole), strict=True))
+        else:
+            whole, unit = integers(self.value)
+            totals = [(n * x, n * x * x) for n, x in zip(count, whole, strict=True)]
+        told, other = integers(self.squares)
+        # Values told together are so far from their mean, at most.
+        reach = np.sqrt(self.squares * (1.0 - 1.0 / self.count))
+        low = np.where(reach > 0.0, below(self.value - above(reach)), self.value).tolist()
+        high = np.where(reach > 0.0, above(self.value + above(reach)), self.value).tolist()
+        R, arm = self.R, self.arm.tolist()
+        counts, sums, squares, added = [0] * R, [0] * R, [0] * R, [0] * R
+        least, most = [np.inf] * R, [-np.inf] * R
+        begin = 0
+        for time in times:
+            for n in range(begin, time):
+                k = arm[n]
+                counts[k] += count[n]
+                sums[k] += totals[n][0]
+                squares[k] += totals[n][1]
+                added[k] += told[n]
+                least[k] = min(least[k], low[n])
+                most[k] = max(most[k], high[n])
+            begin = time
+            yield Moment(
+                np.array(counts, np.float64), sums[:], squares[:], added[:], (unit, other),
+                np.array(least), np.array(most),
+            )  # fmt: skip
+
+
+def integers(values: Vector) -> tuple[list[int], int]:
+    """Doubles as integers over one denominator."""
+    ratios = [value.as_integer_ratio() for value in values.ravel().tolist()]
+    denominator = max((one[1] for one in ratios), default=1)  # powers of two
+    return [top * (denominator // bottom) for top, bottom in ratios], denominator
+
+
+def entries_of(data: Value) -> int:
+    """How many entries there are."""
+    return len(data.parts("arm", "value", "count", "squares")["arm"].plain())
+
+
+def read_record(given: Value, question: Question) -> Record:
+    """Data that the declared noise allows, of candidates that had arrived."""
+    parts, noise = given.parts("arm", "value", "count", "squares"), question.noise
+    arm = parts["arm"].integers(None, 0, question.R - 1)
+    N = arm.size
+    late = np.array(question.arrived)[arm] > np.arange(N)
+    if late.any():
+        raise parts["arm"].fail(f"of candidates that had arrived; entry {int(np.argmax(late))}")
+    value = question.sign * parts["value"].vector(N)
+    count, squares = np.ones(N, np.int64), np.zeros(N)
+    if not parts["count"].absent:
+        count = parts["count"].integers(N, 1, MOST_VALUES)
+        if sum(count.tolist()) > MOST_VALUES:
+            raise parts["count"].fail(f"at most {MOST_VALUES} values in all")
+    if not parts["squares"].absent:
+        squares = parts["squares"].vector(N, 0.0)
+    elif noise.kind not in (KNOWN, BERNOULLI) and np.any(count > 1):
+        raise parts["squares"].fail("a list where values are told together")
+    alone = (count == 1) & (squares != 0.0)
+    if alone.any():
+        raise Failure(f"data.squares[{int(np.argmax(alone))}] must be 0 of one value")
+    if noise.kind in (BERNOULLI, RANGE):
+        outside = (value < noise.low) | (value > noise.high)
+        if outside.any():
+            raise Failure(f"data.value[{int(np.argmax(outside))}] must be within the range")
+    if noise.kind == BERNOULLI:
+        ones = value * count
+        part = np.abs(ones - np.rint(ones)) > WHOLE
+        if part.any():
+            raise Failure(f"data.value[{int(np.argmax(part))}] must be of values 0 and 1")
+    return Record(question.R, arm, value, count, squares, noise.kind == BERNOULLI)
