@@ -29,7 +29,7 @@ import numpy as np
 from mislid.verification import intervals as iv
 from mislid.verification.geometry import Pair
 from mislid.verification.intervals import Interval, around, exactly
-from mislid.verification.question import BERNOULLI, Question
+from mislid.verification.question import Kind, Question
 from mislid.verification.reading import Vector
 from mislid.verification.record import Moment
 
@@ -98,9 +98,11 @@ class Side:
 
 def _side(question: Question, moment: Moment, arms: list[int], up: bool) -> Side:
     """Values of arms scaled to [0, 1], or 1 less these."""
-    noise = question.noise
-    width, n = Fraction(noise.high) - Fraction(noise.low), np.maximum(moment.counts[arms], 1.0)
-    end = Fraction(noise.low if up else noise.high)
+    width, n = (
+        Fraction(question.high) - Fraction(question.low),
+        np.maximum(moment.counts[arms], 1.0),
+    )
+    end = Fraction(question.low if up else question.high)
     sign = 1 if up else -1
     means = iv.stack([iv.of_fraction(sign * (moment.means[k] - end) / width) for k in arms])
     nearest = exactly(sign * (moment.least if up else moment.most)[arms]) - float(sign * end)
@@ -112,7 +114,7 @@ def _side(question: Question, moment: Moment, arms: list[int], up: bool) -> Side
     top = (means + variance / apart).where(known, 1.0)
     rest = share * n
     few = (variance / (variance + square)).where(known, 1.0) * n
-    return Side(noise.kind == BERNOULLI, n, means, low, few, top, rest)
+    return Side(question.kind == Kind.BERNOULLI, n, means, low, few, top, rest)
 
 
 def by_bets(question: Question, moment: Moment, pairs: list[Pair]) -> Interval:
@@ -123,7 +125,7 @@ def by_bets(question: Question, moment: Moment, pairs: list[Pair]) -> Interval:
     """
     i, j = (list(arms) for arms in zip(*pairs, strict=True))
     up, down = _side(question, moment, j, True), _side(question, moment, i, False)
-    width = Fraction(question.noise.high) - Fraction(question.noise.low)
+    width = Fraction(question.high) - Fraction(question.low)
     room = iv.of_fraction(1 - Fraction(question.tol) / width)
     if not room.low > 4.0 * EDGE:
         return exactly(np.full(len(pairs), -math.inf))
@@ -144,8 +146,6 @@ def by_bets(question: Question, moment: Moment, pairs: list[Pair]) -> Interval:
     fall, rise = np.minimum(s1.middle, 0.0), np.maximum(s2.middle, 0.0)
     share = exactly(np.where(rise > fall, rise / np.where(rise > fall, rise - fall, 1.0), 0.5))
     rest = exactly(1.0) - share
-    slope = s1 * share + s2 * rest
     height = (f1 - s1 * x1) * share + (f2 - s2 * x2) * rest  # at 0
     other = (f1 + s1 * (room - x1)) * share + (f2 + s2 * (room - x2)) * rest
-    del slope
     return Interval(np.minimum(height.low, other.low), np.minimum(f1.high, f2.high))

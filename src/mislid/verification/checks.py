@@ -11,22 +11,9 @@ import numpy as np
 
 from mislid.verification import intervals as iv
 from mislid.verification.declared import refuted
-from mislid.verification.families import SCALES, Proofs, family_of
+from mislid.verification.families import Proofs, family_of
 from mislid.verification.geometry import model_of
-from mislid.verification.question import (
-    BERNOULLI,
-    DIAGONAL,
-    EQUAL,
-    KNOWN,
-    LINEAR,
-    RANGE,
-    TWO_ARMS,
-    UNKNOWN,
-    Claim,
-    Question,
-    read_claim,
-    read_question,
-)
+from mislid.verification.question import By, Claim, Kind, Question, read_claim, read_question
 from mislid.verification.reading import Failure, Label, Value, read_certificate, shown
 from mislid.verification.record import Record, entries_of, read_record
 
@@ -35,7 +22,7 @@ ENOUGH = 1e-6
 # Operations, numbers in all times, and pairs by their own values, that take about a minute.
 MOST_WORK, MOST_NUMBERS, MOST_PAIRS = 4e9, 2e7, 10_000
 # A pair's multipliers cost about so many products of features with themselves.
-DIAGONAL_WORK = 50
+SOLVED = 50
 MOST_NAMED = 10
 CAVEAT = (
     "What a file cannot show: that these values were measured, in this order, and that none was "
@@ -128,15 +115,18 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any] | object) -> 
 
 
 def _failed(failure: str) -> Verification:
-    return Verification(False, False, (), failure, None, f"The certificate is not sound: {failure}.")
+    return Verification(
+        False, False, (), failure, None, f"The certificate is not sound: {failure}."
+    )
 
 
 def _check(whole: Value) -> Verification:
     if isinstance(whole.given, Mapping) and "format" in whole.given:
         Value(whole.given["format"], "format").whole(1, 1)
     parts = whole.parts("format", "study", "question", "changes", "data", "claim")
+    study = _read_study(parts["study"])
     entries = entries_of(parts["data"])
-    question = read_question(parts["study"], parts["question"], parts["changes"], entries)
+    question = read_question(parts["question"], parts["changes"], entries)
     record = read_record(parts["data"], question)
     claim = read_claim(parts["claim"], question, entries)
     contradicted = _examine(question, record, claim)
@@ -144,35 +134,44 @@ def _check(whole: Value) -> Verification:
     if contradicted is not None:
         reason = f"the data refute the declared {contradicted}"
     elif not claim.answer:
-        reason = "it claims no answer"
+        reason = "the file claims no answer"
     answer = tuple(question.labels[k] for k in claim.answer) if reason is None else ()
-    return Verification(
-        True, reason is None, answer, None, reason, _statement(question, record, answer, reason)
-    )
+    proved = _statement(question, answer, reason)
+    statement = f"{proved} {record.total:,} values; {study}. {CAVEAT}"
+    return Verification(True, reason is None, answer, None, reason, statement)
+
+
+def _read_study(given: Value) -> str:
+    parts = given.parts("name", "head")
+    name = f"study {shown(parts['name'].text())}"
+    if parts["head"].absent:
+        return name
+    head = parts["head"].text()
+    if len(head) != 64 or set(head) - set("0123456789abcdef"):
+        raise parts["head"].fail("64 hexadecimal digits")
+    return f"{name}, whose log ends with {head}"
 
 
 def _examine(question: Question, record: Record, claim: Claim) -> str | None:
     """Refuse a pair that the data do not settle; what the data refute, or None."""
-    tests, grouped = set(record.test_times(question.K)), claim.grouped()
-    times = sorted(tests | set(grouped))
+    tests = set(record.test_times(question.K))
+    times = sorted(tests | set(claim.pairs))
     _refuse_work(question, claim, len(tests), len(times))
-    families = {name: family_of(name, question) for name in SCALES}
-    features = question.features
-    model = None
-    if question.linear and features is not None:
-        model = model_of(features, question.K, question.eps)
+    families = {by: family_of(by, question) for by in By}
+    # Without features the proofs by these are not asked for.
+    features = np.ones((question.R, 1)) if question.features is None else question.features
+    model = model_of(features, question.K, question.eps)
     needed = float((-iv.log(question.delta)).high) - ENOUGH
     contradicted = None
     for time, moment in zip(times, record.moments(times), strict=True):
         proofs = Proofs(question, families, model, moment)
         if time in tests and contradicted is None:
             contradicted = refuted(proofs)
-        for family, numbers in grouped.get(time, {}).items():
-            pairs = [claim.pairs[n] for n in numbers]
-            found = proofs.of(family, pairs).low
-            for n, (i, j), evidence in zip(numbers, pairs, found.tolist(), strict=True):
-                own = question.share_of_pair(i, j) if family == TWO_ARMS else question.share(family)
-                proved = evidence + float(iv.log(iv.of_fraction(own)).low)
+        for by, pairs in claim.pairs.get(time, {}).items():
+            found = proofs.of(by, [(i, j) for _, i, j in pairs])
+            for (n, i, j), evidence in zip(pairs, found.low.tolist(), strict=True):
+                share = iv.log(iv.of_fraction(question.share(by, i, j)))
+                proved = evidence + float(share.low)
                 if not proved >= needed:
                     raise Failure(
                         f"claim.pairs[{n}] must have evidence of at least {needed:.7g} by the "
@@ -185,46 +184,38 @@ def _refuse_work(question: Question, claim: Claim, tests: int, times: int) -> No
     """Refuse what would take minutes."""
     if times * (question.R + 50) > MOST_NUMBERS:
         raise Failure(f"claim.pairs must have fewer times than {times}")
-    if question.linear and question.features is not None:
+    found = [(by, len(some)) for one in claim.pairs.values() for by, some in one.items()]
+    if question.features is not None:
         R, n = question.features.shape
-        diagonal, others = (
-            len({time for time, one in zip(claim.times, claim.families, strict=True) if one in some})
-            for some in ((DIAGONAL,), (LINEAR, DIAGONAL))
-        )
-        solved = claim.families.count(DIAGONAL) + diagonal + tests
-        work = R * n * (min(R, n) * (others + DIAGONAL_WORK * (solved + 1)))
+        solved = sum(1 + size for by, size in found if by == By.DIAGONAL) + tests + 1
+        work = R * n * min(R, n) * (len(claim.pairs) + SOLVED * solved)
         if work > MOST_WORK:
             raise Failure(f"claim.pairs must be fewer, or question.features: {work:.2g} operations")
-    by_values = question.noise.kind in (UNKNOWN, BERNOULLI, RANGE)
-    if by_values and claim.families.count(TWO_ARMS) > MOST_PAIRS:
+    own = sum(size for by, size in found if by == By.TWO_ARMS)
+    if own > MOST_PAIRS and (question.has_bets or question.kind == Kind.UNKNOWN):
         raise Failure(f"claim.pairs must be at most {MOST_PAIRS} where the noise is not known")
 
 
-def _statement(
-    question: Question, record: Record, answer: tuple[Label, ...], reason: str | None
-) -> str:
-    """What is proved, in one paragraph."""
+def _statement(question: Question, answer: tuple[Label, ...], reason: str | None) -> str:
+    """What is proved, under which assumptions."""
     R, left = question.R, question.R - len(question.left)
     of = f"{R} candidates" if left == R else f"the {left} candidates that are left of {R}"
     better = "larger is better" if question.sign > 0.0 else "smaller is better"
-    up_to = f", up to {question.tol:g}" if question.tol > 0.0 else ""
-    rate = f"wrong with probability at most {100.0 * question.delta:g} %"
-    if reason is None:
-        best = "is the best" if len(answer) == 1 else f"are the {len(answer)} best"
-        proved = f"{_listed(answer)} {best} of {of} ({better}{up_to}), {rate}, if "
-        proved += f"{_assumptions(question)}. "
-        if question.noise.kind == KNOWN or question.linear:
-            proved += "The data do not contradict these assumptions. "
-    else:
-        asked = f"which {question.m} of {of} are best ({better}{up_to})"
-        proved = f"Nothing is proved of {asked}: {reason}. "
-    mended = [f"the {what} was declared again" for what in dict.fromkeys(question.redeclared)]
+    if question.tol > 0.0:
+        better += f", up to {question.tol:g}"
+    if reason is not None:
+        return f"Nothing is proved of which {question.m} of {of} are best ({better}): {reason}."
+    best = "is the best" if len(answer) == 1 else f"are the {len(answer)} best"
+    proved = f"{_listed(answer)} {best} of {of} ({better}), wrong with probability at most "
+    proved += f"{100.0 * question.delta:g} %, if {_assumptions(question)}."
+    if question.kind == Kind.KNOWN or question.features is not None:
+        proved += " The data do not contradict these assumptions."
+    mended = [f"the {what} was declared again" for what in sorted(question.redeclared)]
     if question.corrected:
         mended.append(f"{question.corrected:,} values were corrected or taken back")
-    if mended and reason is None:
-        proved += f"Before, {' and '.join(mended)}: it is assumed that no value was the reason. "
-    ends = "without a log" if question.head is None else f"the log ends with {question.head}"
-    return f"{proved}Study {shown(question.name)}: {record.total:,} values; {ends}. {CAVEAT}"
+    if mended:
+        proved += f" Before, {' and '.join(mended)}: it is assumed that no value was the reason."
+    return proved
 
 
 def _listed(answer: tuple[Label, ...]) -> str:
@@ -235,20 +226,19 @@ def _listed(answer: tuple[Label, ...]) -> str:
 
 
 def _assumptions(question: Question) -> str:
-    noise, features = question.noise, question.features
-    least, most = float(noise.sd.min()), float(noise.sd.max())
+    least, most = min(question.deviations), max(question.deviations)
     deviation = f"{most:g}" if least == most else f"those declared, {least:g} to {most:g}"
-    low, high = sorted((question.sign * noise.low, question.sign * noise.high))
+    low, high = sorted((question.sign * question.low, question.sign * question.high))
     kinds = {
-        KNOWN: f"with standard deviation at most {deviation} (sub-Gaussian)",
-        UNKNOWN: "Gaussian, with standard deviations that are not known",
-        EQUAL: "Gaussian, with one standard deviation for all that is not known",
-        BERNOULLI: "either 0 or 1",
-        RANGE: f"between {low:g} and {high:g}",
+        Kind.KNOWN: f"with standard deviation at most {deviation} (sub-Gaussian)",
+        Kind.UNKNOWN: "Gaussian, with standard deviations that are not known",
+        Kind.EQUAL: "Gaussian, with one standard deviation for all that is not known",
+        Kind.BERNOULLI: "either 0 or 1",
+        Kind.RANGE: f"between {low:g} and {high:g}",
     }
-    found = f"the values are independent, {kinds[noise.kind]}"
-    if question.linear and features is not None:
-        count = features.shape[1]
+    found = f"the values are independent, {kinds[Kind(question.kind)]}"
+    if question.features is not None:
+        count = question.features.shape[1]
         plural = "feature" if count == 1 else f"{count} features"
         found += f", and every mean is within {question.eps:g} of linear in the {plural}"
     return found

@@ -3,7 +3,8 @@
 With p uniform on [0, 1], E of a supermartingale p^(n/2) exp((1 - p) Q / 2) of n values whose
 squared distances from their means, over the squared noise, add up to Q is
 
-    W = integral of p^(n/2) exp((1 - p) Q / 2) dp = sum over k >= 0 of x^k / (a (a + 1) ... (a + k)),
+    W = integral of p^(n/2) exp((1 - p) Q / 2) dp
+      = sum over k >= 0 of x^k / (a (a + 1) ... (a + k)),
 
 a = n/2 + 1, x = Q/2: a part of e^x x^-a Gamma(a). The evidence against the noise is half that of
 all values together, and half an average over arms: q_k = 0.9 / K for the first day's,
@@ -18,7 +19,7 @@ import numpy as np
 from mislid.verification import intervals as iv
 from mislid.verification.families import Proofs
 from mislid.verification.intervals import Interval, exactly
-from mislid.verification.question import KNOWN
+from mislid.verification.question import Kind
 from mislid.verification.reading import Vector
 
 LEVEL = 0.005
@@ -30,11 +31,11 @@ HALF_LOG_TWO_PI = (iv.log(exactly(np.pi) + Interval(np.asarray(-1e-15), np.asarr
 def refuted(proofs: Proofs) -> str | None:
     """What the data of one time refute of what was declared."""
     question, moment = proofs.question, proofs.moment
-    if question.noise.kind == KNOWN:
-        scaled = moment.scatter.positive / exactly(question.noise.sd).square
+    if question.kind == Kind.KNOWN:
+        scaled = moment.scatter.positive / exactly(question.noise).square
         if not against_noise(question.K, moment.counts, scaled) < THRESHOLD:
             return "noise"
-    if question.linear and proofs.against_tube(THRESHOLD):
+    if question.features is not None and proofs.against_tube(THRESHOLD):
         return "misspecification"
     return None
 

@@ -15,20 +15,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid.verification import bets, variances
+from mislid.verification import bets, equal, unknown
 from mislid.verification import intervals as iv
+from mislid.verification.equal import Cells
 from mislid.verification.geometry import Centred, Distances, Frame, Model, Pair
 from mislid.verification.intervals import Interval, around, exactly
-from mislid.verification.question import DIAGONAL, EQUAL, LINEAR, TWO_ARMS, UNKNOWN, Question
+from mislid.verification.question import By, Kind, Question
 from mislid.verification.record import Moment
-from mislid.verification.variances import Cells
 
 SCALES = {
-    TWO_ARMS: tuple(2.0**power for power in range(-9, 3)),
-    LINEAR: tuple(0.004 * 2.5**power for power in range(8)),
-    DIAGONAL: tuple(0.015 * 3.0**power for power in range(6)),
+    By.TWO_ARMS: tuple(2.0**power for power in range(-9, 3)),
+    By.LINEAR: tuple(0.004 * 2.5**power for power in range(8)),
+    By.DIAGONAL: tuple(0.015 * 3.0**power for power in range(6)),
 }
-CENTRES = {TWO_ARMS: 0.035, LINEAR: 0.15, DIAGONAL: 0.15}
+CENTRES = {By.TWO_ARMS: 0.035, By.LINEAR: 0.15, By.DIAGONAL: 0.15}
 TAIL = 2.0
 # Spread of the displacements of two arms around their scale, in multiples of it.
 SPREAD = 0.45
@@ -44,9 +44,9 @@ class Family:
     logs: Interval
 
 
-def family_of(name: str, question: Question) -> Family:
+def family_of(name: By, question: Question) -> Family:
     """A family's scales and weights."""
-    first = exactly(question.noise.sd[: question.K])
+    first = exactly(question.noise[: question.K])
     unit = iv.exp(iv.log(first).sum() / float(question.K))
     sizes = around(SCALES[name])
     return Family(sizes * unit, iv.weights(sizes, CENTRES[name], TAIL))
@@ -56,63 +56,54 @@ class Proofs:
     """Evidence of pairs (challenger, incumbent) by the data of one time."""
 
     def __init__(
-        self, question: Question, families: dict[str, Family], model: Model | None, moment: Moment
+        self, question: Question, families: dict[By, Family], model: Model, moment: Moment
     ) -> None:
-        self.question, self.families, self.moment = question, families, moment
-        self._model = model
+        self.question, self.families = question, families
+        self.model, self.moment = model, moment
         counts = exactly(moment.counts)
-        self.weights = (counts / exactly(question.noise.sd).square).where(moment.counts > 0.0, 0.0)
+        self.weights = (counts / exactly(question.noise).square).where(moment.counts > 0.0, 0.0)
         self._scaled: dict[int, tuple[Distances, Interval]] = {}
 
-    def of(self, name: str, pairs: list[Pair]) -> Interval:
+    def of(self, name: By, pairs: list[Pair]) -> Interval:
         """What a family proves of pairs (n,); minus infinity where that is nothing."""
         try:
-            if name == LINEAR:
+            if name == By.LINEAR:
                 return self._by_features(pairs)
-            if name == DIAGONAL:
-                return iv.joined([self._by_all_arms(pair) for pair in pairs])
+            if name == By.DIAGONAL:
+                return self._by_all_arms(pairs)
         except (np.linalg.LinAlgError, OverflowError):  # measured arms do not span the features
             return exactly(np.full(len(pairs), -math.inf))
         i, j = np.array(pairs).T
         measured = (self.moment.counts[i] > 0.0) & (self.moment.counts[j] > 0.0)
         return self._by_two_arms(pairs).where(measured, -math.inf)
 
-    def _cells(self, name: str) -> Cells | None:
+    def _cells(self, name: By) -> Cells | None:
         """Where the noise is one that is not known, what the values say of it."""
-        if self.question.noise.kind != EQUAL:
+        if self.question.kind != Kind.EQUAL:
             return None
-        dimension = self.question.K
-        if name == LINEAR:
-            dimension = self.model.X.low.shape[1]
+        dimension = self.model.d if name == By.LINEAR else self.question.K
         moment = self.moment
         means = np.array([float(mean) for mean in moment.means])
         sizes = self.families[name].scales
-        return variances.cells_of(moment.counts, means, moment.scatter, sizes, dimension)
-
-    @property
-    def model(self) -> Model:
-        """The tube."""
-        if self._model is None:
-            raise TypeError("features prove nothing here")
-        return self._model
+        return equal.cells_of(moment.counts, means, moment.scatter, sizes, dimension)
 
     def _by_two_arms(self, pairs: list[Pair]) -> Interval:
         question, moment = self.question, self.moment
-        if question.noise.has_bets:
+        if question.has_bets:
             return bets.by_bets(question, moment, pairs)
         gaps = iv.stack([moment.gap(i, j, question.tol) for i, j in pairs])
-        if question.noise.kind == UNKNOWN:
-            given = zip(moment.counts.tolist(), (moment.scatter[k] for k in range(question.R)))
-            arms = [variances.Arm(n, scatter) for n, scatter in given]
+        if question.kind == Kind.UNKNOWN:
+            given = enumerate(moment.counts.tolist())
+            arms = [unknown.Arm(n, moment.scatter[k]) for k, n in given]
             return iv.stack([
-                variances.by_two_arms(arms[i], arms[j], gaps[n])
+                unknown.by_two_arms(arms[i], arms[j], gaps[n])
                 if arms[i].n and arms[j].n
                 else exactly(-math.inf)
                 for n, (i, j) in enumerate(pairs)
             ])  # fmt: skip
         i, j = np.array(pairs).T
-        family = self.families[TWO_ARMS]
-        return by_two_arms(family, gaps, self.weights[i], self.weights[j], self._cells(TWO_ARMS))
+        family = self.families[By.TWO_ARMS]
+        return by_two_arms(family, gaps, self.weights[i], self.weights[j], self._cells(By.TWO_ARMS))
 
     @cached_property
     def centred(self) -> Centred:
@@ -134,11 +125,11 @@ class Proofs:
         1/2 |u|^2_(H^-1) less the volume's price, ln det(V + G/s^2) - ln det(G/s^2) <=
         ln det(I + s^2 V) + d ln((1 + f)/(1 - f)), halved.
         """
-        model, family, cells = self.model, self.families[LINEAR], self._cells(LINEAR)
+        model, family, cells = self.model, self.families[By.LINEAR], self._cells(By.LINEAR)
         distances = Distances(model, self.weights, self.centred.off)
-        frame, squares, d = distances.frame, family.scales.square, model.X.low.shape[1]
+        frame, squares = distances.frame, family.scales.square
         wide = exactly(1.0) + model.off
-        uneven = (iv.log(wide) - iv.log(exactly(1.0) - model.off)) * float(d)
+        uneven = (iv.log(wide) - iv.log(exactly(1.0) - model.off)) * float(model.d)
         prices = (frame.volume(squares) + uneven) * 0.5
         widest = iv.sqrt(wide / (squares * frame.least) + 1.0)
         R, found = len(self.moment.means), list[Interval]()
@@ -171,19 +162,22 @@ class Proofs:
         value = value - exactly(z.size).sum(axis=1) * eps - h * distances.far
         return value.positive, (along.square * w).sum(axis=1), a.square.sum(axis=1), h
 
-    def _by_all_arms(self, pair: Pair) -> Interval:
+    def _by_all_arms(self, pairs: list[Pair]) -> Interval:
         """What displacements of every arm prove: distances in weights q, one for each scale."""
-        gap, family = self.centred.gap(pair, self.question.tol), self.families[DIAGONAL]
+        family, cells = self.families[By.DIAGONAL], self._cells(By.DIAGONAL)
         scaled = [self.scaled(scale) for scale in range(family.logs.low.size)]
-        costs = iv.stack([distances.of_pair(pair, gap) for distances, _ in scaled])
         heights = family.logs - iv.stack([price for _, price in scaled]) * 0.5
-        found = summed(costs, heights, self._cells(DIAGONAL))
-        return Interval(np.atleast_1d(found.low), np.atleast_1d(found.high))
+        found = []
+        for pair in pairs:
+            gap = self.centred.gap(pair, self.question.tol)
+            costs = iv.stack([distances.of_pair(pair, gap) for distances, _ in scaled])
+            found.append(summed(costs, heights, cells))
+        return iv.stack(found)
 
     def scaled(self, scale: int) -> tuple[Distances, Interval]:
         """Distances in weights q = w^2 s^2 / (1 + w s^2), and sum_k ln(1 + w_k s^2)."""
         if scale not in self._scaled:
-            expected = self.weights * self.families[DIAGONAL].scales[scale].square
+            expected = self.weights * self.families[By.DIAGONAL].scales[scale].square
             q = self.weights * expected / (expected + 1.0)
             q = q.where(self.weights.low > 0.0, 0.0)
             price = iv.log1p(expected.positive).sum()
@@ -195,10 +189,10 @@ class Proofs:
 
         Any model of the tube bounds the evidence against the nearest one from above.
         """
-        family, cells = self.families[DIAGONAL], self._cells(DIAGONAL)
+        family, cells = self.families[By.DIAGONAL], self._cells(By.DIAGONAL)
         scaled = [self.scaled(scale) for scale in range(family.logs.low.size)]
         heights = family.logs - iv.stack([price for _, price in scaled]) * 0.5
-        values = np.zeros(self.model.X.low.shape[1])
+        values = np.zeros(self.model.d)
         for exact in (False, True):
             costs = list[Interval]()
             for distances, _ in scaled:

@@ -1,9 +1,9 @@
 """Linear means, and lower bounds on distances from them, with rounding bounded.
 
-Features A (R, n) are doubles and taken as they are. X = A C T, with C near the inverse of a
-triangle of A's first day and T near I, has the span of A's columns that count, and
-G = (d/K) X_1'X_1 near I over the first day's rows X_1. A C is added up without rounding, so X is
-known to some 1e-15, however collinear features are.
+Features A (R, n) are doubles and taken as they are. X = A C T spans their columns, with C (n, d) the
+singular directions of the first day's rows over the singular values, but for those that are
+rounding, and T near I such that G = (d/K) X_1'X_1 is near I over the first day's rows X_1. A C is
+rounded once, so X is known to some 1e-15, however collinear features are.
 
 Let lambda = X b + eta, |eta_k| <= eps, be any model with lambda_i >= lambda_j + tol, mu given
 means, w weights, |x|_w^2 = sum_k w_k x_k^2, and z (R,), alpha >= 0 any numbers; v = z + alpha
@@ -32,14 +32,13 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid.verification import intervals as iv
-from mislid.verification.intervals import STEP, TINY, Interval, above, below, exactly, product
-from mislid.verification.reading import Arms, Failure, Matrix, Vector
+from mislid.verification.intervals import STEP, Interval, around, exactly, product
+from mislid.verification.reading import Failure, Matrix, Vector
 from mislid.verification.record import integers
 
-# Parts of a matrix that are multiplied without rounding; the remainder is bounded.
-PARTS = 4
 # How far features of later arms may be from the columns that count, relatively.
 LATE = 1e-9
 # How often the rest of the data is fitted once more.
@@ -52,128 +51,79 @@ Pair = tuple[int, int]
 class Model:
     """Means X b + eta with |eta_k| <= eps; A `back` is about X."""
 
-    A: Matrix  # (R, d), the columns that count
-    back: Matrix  # (d, d)
+    A: Matrix  # (R, n)
+    back: Matrix  # (n, d)
     X: Interval  # (R, d)
     off: float  # rows of G - I add up to at most this
     eps: float
 
-    @cached_property
-    def _whole(self) -> tuple[np.ndarray, int]:
-        found, denominator = integers(self.A)
-        return np.array(found, dtype=object).reshape(self.A.shape), denominator
+    @property
+    def d(self) -> int:
+        """The dimension."""
+        return int(self.back.shape[1])
 
     def linear(self, theta: Vector) -> list[Fraction]:
         """A theta (R,), exactly."""
-        (left, denominator), (right, other) = self._whole, integers(theta)
-        found = left @ np.array(right, dtype=object)
-        return [Fraction(one, denominator * other) for one in found.tolist()]
+        (left, p), (right, q) = self._integers, integers(theta)
+        found = _objects(left, self.A) @ _objects(right, theta)
+        return [Fraction(one, p * q) for one in found.tolist()]
+
+    @cached_property
+    def _integers(self) -> tuple[list[int], int]:
+        return integers(self.A)
 
 
 def model_of(features: Matrix, K: int, eps: float) -> Model:
     """The model of features (R, n) of which the first K rows are of the first day."""
+    sizes = np.max(np.abs(features[:K]), axis=0)
     # By powers of two, which round nothing unless numbers are as far apart as doubles can be.
-    powers = np.frexp(np.max(np.abs(features[:K]), axis=0))[1]
-    scaled = np.ldexp(features, -powers)
-    if np.any(np.ldexp(scaled, powers) != features):
+    powers = np.where(sizes > 0.0, np.frexp(sizes)[1], 0)
+    A = np.ldexp(features, -powers)
+    if np.any(np.ldexp(A, powers) != features):
         raise Failure("question.features must not be so far apart within a column")
-    columns = _columns(scaled[:K])
-    A = np.ascontiguousarray(scaled[:, columns])
-    _refuse_other_columns(scaled, A, K)
-    d = columns.size
-    root, alike = math.sqrt(d / K), Failure("question.features must not be so much alike")
+    C = _basis(A, K)
+    P, d = exact_product(A, C), C.shape[1]
     try:
-        C = np.linalg.inv(np.linalg.qr(A[:K] * root)[1])
-        P = exact_product(A, C)
-        T = np.linalg.inv(np.linalg.qr(P.middle[:K] * root)[1])
+        T = np.linalg.inv(np.linalg.qr(P.middle[:K] * math.sqrt(d / K))[1])
     except np.linalg.LinAlgError:
-        raise alike from None
+        raise Failure("question.features must not be so much alike") from None
     X = product(P, T)
     first = X[:K]
     G = product(Interval(first.low.T, first.high.T), first) * (exactly(float(d)) / float(K))
     off = largest_row((G - np.eye(d)).size)
     if not off <= 0.1:
-        raise alike
+        raise Failure("question.features must not be so much alike")
     return Model(A, C @ T, X, off, eps)
 
 
-def _columns(first: Matrix) -> Arms:
-    """Indices, increasing, of columns that span those of the first day's features (K, n).
-
-    Columns that depend on the others up to rounding are left out.
-    """
-    sizes = np.max(np.abs(first), axis=0)
-    nonzero = np.flatnonzero(sizes)
-    if nonzero.size == 0:
+def _basis(A: Matrix, K: int) -> Matrix:
+    """C (n, d) such that A C spans the columns of the first K rows, up to rounding."""
+    sizes = np.max(np.abs(A[:K]), axis=0)
+    sizes = np.where(sizes > 0.0, sizes, 1.0)
+    _, singular, directions = np.linalg.svd(A[:K] / sizes, full_matrices=False)
+    rounding = min(10 * max(K, sizes.size) * float(np.finfo(np.float64).eps), 1e-11)
+    d = int(np.sum(singular > rounding * singular[0]))
+    if d == 0:
         raise Failure("question.features must not all be 0")
-    rest = first[:, nonzero] / sizes[nonzero]
-    K, n = rest.shape
-    rounding = min(10 * max(K, n) * float(np.finfo(np.float64).eps), 1e-11)
-    if n <= K:
-        singular = np.linalg.svd(rest, compute_uv=False)
-        if singular[-1] > rounding * singular[0]:
-            return nonzero
-    kept, largest, found = list[int](), 0.0, np.zeros((K, 0))
-    while len(kept) < min(K, n):
-        lengths = np.linalg.norm(rest, axis=0)
-        k = int(np.argmax(lengths))
-        largest = max(largest, float(lengths[k]))
-        if not lengths[k] > rounding * largest:
-            break
-        kept.append(k)
-        found = np.column_stack([found, rest[:, k] / lengths[k]])
-        rest = rest - found @ (found.T @ rest)
-        rest[:, kept] = 0.0
-    return nonzero[np.sort(kept)]
-
-
-def _refuse_other_columns(scaled: Matrix, A: Matrix, K: int) -> None:
-    """Refuse later arms whose features are not in the span of the columns that count."""
-    if len(scaled) == K or scaled.shape[1] == A.shape[1]:
-        return
-    by = np.linalg.lstsq(A[:K], scaled[:K], rcond=None)[0]
-    missed = np.abs(scaled[K:] - A[K:] @ by)
-    allowed = LATE * (np.abs(scaled[K:]) + np.abs(A[K:]) @ np.abs(by))
-    wrong = ~np.all(missed <= allowed, axis=1)
-    if wrong.any():
-        k = K + int(np.argmax(wrong))
+    known, late = directions[:d], A[K:] / sizes
+    missed = np.abs(late - late @ known.T @ known)
+    if d < sizes.size and np.any(missed > LATE * np.max(np.abs(late), axis=1, keepdims=True)):
+        k = K + int(np.argmax(np.max(missed, axis=1)))
         raise Failure(f"changes must add candidates within the span of question.features; arm {k}")
+    found: Matrix = (known / singular[:d, None] / sizes).T
+    return found
 
 
 def exact_product(A: Matrix, B: Matrix) -> Interval:
-    """A B, hardly rounded: parts with few digits have products that round nothing."""
-    bits = (52 - math.ceil(math.log2(A.shape[1] + 1))) // 2
-    left, left_rest = _parts(A, 1, bits)
-    right, right_rest = _parts(B, 0, bits)
-    total, carried = np.zeros((len(A), B.shape[1])), np.zeros((len(A), B.shape[1]))
-    size = np.zeros_like(total)
-    for one in left:
-        for other in right:
-            term = one @ other
-            after = total + term
-            back = after - total
-            lost = (total - (after - back)) + (term - back)
-            total, carried, size = after, carried + lost, size + np.abs(lost)
-    terms = PARTS * PARTS + A.shape[1] + 8
-    missed = np.abs(left_rest) @ np.abs(B) + 2.0 * np.abs(A) @ np.abs(right_rest)
-    missed = (1.0 + STEP * terms) * missed + STEP * terms * size + terms * TINY
-    found = total + carried
-    return Interval(below(found - missed), above(found + missed))
+    """A B, rounded once."""
+    (left, p), (right, q) = integers(A), integers(B)
+    found = _objects(left, A) @ _objects(right, B)
+    near = np.array([one / (p * q) for one in found.ravel().tolist()])
+    return around(near.reshape(found.shape))
 
 
-def _parts(A: Matrix, axis: int, bits: int) -> tuple[list[Matrix], Matrix]:
-    """Matrices of whole multiples, up to 2^bits, of one unit for each row or column; and the rest.
-
-    They add up to A without rounding.
-    """
-    found, rest = [], A
-    for _ in range(PARTS):
-        largest = np.max(np.abs(rest), axis=axis, keepdims=True)
-        unit = np.ldexp(1.0, np.frexp(largest)[1] - bits)
-        part = np.rint(rest / unit) * unit
-        found.append(part)
-        rest = rest - part
-    return found, rest
+def _objects(integers: list[int], like: Matrix) -> NDArray[np.object_]:
+    return np.array(integers, dtype=object).reshape(like.shape)
 
 
 class Frame:
@@ -285,7 +235,7 @@ class Distances:
         push = np.zeros(z.size)
         push[[*pair]] = -alpha, alpha
         moved = (exactly(z) + push).where(measured, 0.0)
-        h = self.frame.length(self._imbalance(z))[0]
+        h = self.frame.length(product(z[None, :], self.model.X))[0]
         value = (moved * self.off).sum() - exactly(np.abs(z)).sum() * self.model.eps
         value = value + gap * alpha - h * self.far
         spread = iv.sqrt((moved.square / self.weights.where(measured, 1.0)).sum()) + h
@@ -300,12 +250,6 @@ class Distances:
         """1/2 sum_k w_k (|mu_k - x_k'b| - eps)_+^2 for the model with these linear values."""
         rest = exactly((self.off - product(self.model.X, values)).size)
         return ((rest - self.model.eps).positive.square * self.weights).sum() * 0.5
-
-    def _imbalance(self, z: Vector) -> Interval:
-        """X'z as a row (1, d), where most of it cancels."""
-        X = self.model.X
-        missed = product(exactly(np.abs(z))[None, :], X.radius).high
-        return exact_product(z[None, :], X.middle) + Interval(-missed, missed)
 
     def _balanced(self, z: Vector) -> Vector:
         """The z with X'z = 0, nearly, that is nearest to the given one, in sum_k dz_k^2 / w_k."""
@@ -323,7 +267,7 @@ class Distances:
         w, y, (i, j) = self.weights.middle, self.off.middle, pair
         push = np.zeros(y.size)
         push[[i, j]] = 1.0, -1.0
-        b = np.zeros(self.model.X.low.shape[1])
+        b = np.zeros(self.model.d)
         z = y
 
         def short(alpha: float) -> float:
@@ -373,7 +317,7 @@ def closest(
     X, eps, heavy = model.X.middle, model.eps, w > 0.0
     wanted = y + np.divide(push, w, out=np.zeros_like(y), where=heavy)
     free = np.where(heavy, 0.0, push)
-    around = 1e-11 * (X.T @ (w[:, None] * X))
+    damping = 1e-11 * (X.T @ (w[:, None] * X))
 
     def beyond(at: Vector) -> Vector:
         rest = wanted - X @ at
@@ -387,7 +331,7 @@ def closest(
     before = value(rest, b)
     for _ in range(MOST_STEPS):
         active = w * (rest != 0.0)
-        step = np.linalg.solve(X.T @ (active[:, None] * X) + around, X.T @ (w * rest + free))
+        step = np.linalg.solve(X.T @ (active[:, None] * X) + damping, X.T @ (w * rest + free))
         length = 1.0
         while True:
             moved = b + length * step

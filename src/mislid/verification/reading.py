@@ -6,7 +6,6 @@ An entry carries its name, so that a failure can say in one sentence which entry
 from __future__ import annotations
 
 import json
-import math
 import os
 import reprlib
 import stat

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from mislid.verification.intervals import Interval, above, below, of_fraction, stack
-from mislid.verification.question import BERNOULLI, KNOWN, RANGE, Question
+from mislid.verification.question import Kind, Question
 from mislid.verification.reading import Arms, Failure, Value, Vector
 
 # Numbers of values are exact up to here.
@@ -28,13 +28,12 @@ class Moment:
     """All data up to a time.
 
     Of each arm the number of values (R,), their sum and the sum of their squares as integers over
-    `unit` and its square, told squares over their own unit, and bounds on all values.
+    `units`, and bounds on all values.
     """
 
     counts: Vector
     sums: list[int]
     squares: list[int]
-    told: list[int]
     units: tuple[int, int]
     least: Vector
     most: Vector
@@ -48,14 +47,13 @@ class Moment:
     @cached_property
     def scatter(self) -> Interval:
         """Sums (R,) of squared distances from the means."""
-        unit, other = self.units
-        given = zip(self.counts.tolist(), self.sums, self.squares, self.told, strict=True)
+        given = zip(self.counts.tolist(), self.sums, self.squares, strict=True)
         return stack([
             of_fraction(
-                Fraction(int(n) * square - total * total, max(int(n), 1) * unit * unit)
-                + Fraction(told, other)
+                Fraction(square, self.units[1])
+                - Fraction(total * total, max(int(n), 1) * self.units[0] ** 2)
             )
-            for n, total, square, told in given
+            for n, total, square in given
         ])  # fmt: skip
 
     def gap(self, i: int, j: int, tol: float) -> Interval:
@@ -90,33 +88,35 @@ class Record:
     def moments(self, times: list[int]) -> Iterator[Moment]:
         """The data at increasing times."""
         count = self.count.tolist()
-        if self.binary:
-            whole, unit = np.rint(self.value * self.count).astype(np.int64).tolist(), 1
-            totals = list(zip(whole, map(abs, whole), strict=True))
+        told, part = integers(self.squares)
+        if self.binary:  # told squares say nothing new
+            sums, unit, part = np.rint(self.value * self.count).astype(np.int64).tolist(), 1, 1
+            squares = [abs(n) for n in sums]
         else:
             whole, unit = integers(self.value)
-            totals = [(n * x, n * x * x) for n, x in zip(count, whole, strict=True)]
-        told, other = integers(self.squares)
+            sums = [n * x for n, x in zip(count, whole, strict=True)]
+            both = zip(sums, whole, told, strict=True)
+            squares = [s * x * part + q * unit * unit for s, x, q in both]
+        units = unit, unit * unit * part
         # Values told together are so far from their mean, at most.
         reach = np.sqrt(self.squares * (1.0 - 1.0 / self.count))
         low = np.where(reach > 0.0, below(self.value - above(reach)), self.value).tolist()
         high = np.where(reach > 0.0, above(self.value + above(reach)), self.value).tolist()
         R, arm = self.R, self.arm.tolist()
-        counts, sums, squares, added = [0] * R, [0] * R, [0] * R, [0] * R
+        counts, totals, scatter = [0] * R, [0] * R, [0] * R
         least, most = [np.inf] * R, [-np.inf] * R
         begin = 0
         for time in times:
             for n in range(begin, time):
                 k = arm[n]
                 counts[k] += count[n]
-                sums[k] += totals[n][0]
-                squares[k] += totals[n][1]
-                added[k] += told[n]
+                totals[k] += sums[n]
+                scatter[k] += squares[n]
                 least[k] = min(least[k], low[n])
                 most[k] = max(most[k], high[n])
             begin = time
             yield Moment(
-                np.array(counts, np.float64), sums[:], squares[:], added[:], (unit, other),
+                np.array(counts, np.float64), totals[:], scatter[:], units,
                 np.array(least), np.array(most),
             )  # fmt: skip
 
@@ -135,7 +135,7 @@ def entries_of(data: Value) -> int:
 
 def read_record(given: Value, question: Question) -> Record:
     """Data that the declared noise allows, of candidates that had arrived."""
-    parts, noise = given.parts("arm", "value", "count", "squares"), question.noise
+    parts, kind = given.parts("arm", "value", "count", "squares"), question.kind
     arm = parts["arm"].integers(None, 0, question.R - 1)
     N = arm.size
     late = np.array(question.arrived)[arm] > np.arange(N)
@@ -149,18 +149,18 @@ def read_record(given: Value, question: Question) -> Record:
             raise parts["count"].fail(f"at most {MOST_VALUES} values in all")
     if not parts["squares"].absent:
         squares = parts["squares"].vector(N, 0.0)
-    elif noise.kind not in (KNOWN, BERNOULLI) and np.any(count > 1):
+    elif kind not in (Kind.KNOWN, Kind.BERNOULLI) and np.any(count > 1):
         raise parts["squares"].fail("a list where values are told together")
     alone = (count == 1) & (squares != 0.0)
     if alone.any():
         raise Failure(f"data.squares[{int(np.argmax(alone))}] must be 0 of one value")
-    if noise.kind in (BERNOULLI, RANGE):
-        outside = (value < noise.low) | (value > noise.high)
+    if question.has_bets:
+        outside = (value < question.low) | (value > question.high)
         if outside.any():
             raise Failure(f"data.value[{int(np.argmax(outside))}] must be within the range")
-    if noise.kind == BERNOULLI:
+    if kind == Kind.BERNOULLI:
         ones = value * count
         part = np.abs(ones - np.rint(ones)) > WHOLE
         if part.any():
             raise Failure(f"data.value[{int(np.argmax(part))}] must be of values 0 and 1")
-    return Record(question.R, arm, value, count, squares, noise.kind == BERNOULLI)
+    return Record(question.R, arm, value, count, squares, kind == Kind.BERNOULLI)
