@@ -32,9 +32,11 @@ def drawn(rng: RNG, kind: str = "known", *, features: bool = False, changes: boo
     means = means + eps * rng.uniform(-1.0, 1.0, size=R)
     low, high = -1.0, 2.0
     if kind in ("bernoulli", "range"):
-        share = 1.0 / (1.0 + np.exp(-means))
+        eps = 0.1 * eps
+        X[:, 0], share = 1.0, np.clip(0.5 + 0.13 * X[:, 1], 0.02, 0.98)
+        share = np.clip(share + eps * rng.uniform(-1.0, 1.0, size=R), 0.02, 0.98)
         means = share if kind == "bernoulli" else low + (high - low) * share
-        eps = 2.0 * eps + 0.3
+        eps = (eps + 0.05) * (1.0 if kind == "bernoulli" else high - low)
     noise: dict[str, Any] = {"kind": kind}
     if kind == "known":
         even = bool(np.all(sd == sd[0]))

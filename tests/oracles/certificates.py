@@ -148,7 +148,8 @@ class Data:
             return float(np.logaddexp.reduce(logs + at - prices))
         N, SS = float(self.counts.sum()), float(self.scatter.sum())
         if SS <= N * (1e-14 * float(np.max(np.abs(self.means)))) ** 2:
-            return float(np.logaddexp.reduce(logs - prices)) + math.log(0.2)
+            at = costs[:, 0] * np.maximum(costs[:, 2], 0.0) ** 2
+            return float(np.logaddexp.reduce(logs + at - prices)) + math.log(0.2)
         D = study.X.shape[1] if family == "linear" else study.K
         root = np.sqrt(np.geomspace(1e-4, 1e3, 2000) * N / SS)[:, None]
         total = logs + costs[:, 0] * np.maximum(costs[:, 1] * root + costs[:, 2], 0.0) ** 2 - prices
@@ -255,7 +256,7 @@ class Data:
         gap = self.means[j] - self.means[i] + self.study.tol
         if gap <= 0.0:
             return -math.inf
-        at = np.linspace(-0.5, 1.5, 161) * gap
+        at = np.linspace(-0.5, 1.5, 61) * gap
         up = np.array([self.over_noises(j, gap - x) for x in at])
         down = np.array([self.over_noises(i, x) for x in at])
         null = at[None, :] >= at[:, None]
@@ -264,7 +265,7 @@ class Data:
     def over_noises(self, k: int, r: float) -> float:
         """ln E at a null r away, the least over a grid of standard deviations."""
         n, SS, logs = self.counts[k], self.scatter[k], []
-        theta = np.geomspace(1e-6, 1e6, 801) * n / (SS + n * r * r + 1e-200)
+        theta = np.geomspace(1e-3, 1e3, 201) * n / (SS + n * r * r + 1e-200)
         for rho, share in zip(RHOS, fading(RHOS, 0.1, 1.5), strict=True):
             alpha = max(6.0 / rho**2, 0.5)
             a, q = alpha + n / 2, 1 + n * rho**2

@@ -47,12 +47,12 @@ EDGE, HALVINGS, APART = 1e-12, 60, 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Of arms (n,): how many values, their mean, and the two atoms with their numbers."""
+    """Of arms (n,): how many values, their mean, and two atoms with their numbers of values."""
 
     tilted: bool
-    n: Vector
+    n: Interval
     mean: Interval
-    low: Vector
+    low: Interval
     few: Interval
     top: Interval
     rest: Interval
@@ -60,10 +60,9 @@ class Side:
     def log(self, x: Interval) -> tuple[Interval, Interval]:
         """ln E+ at x (n,), at least, and its slope."""
         x = x[:, None]
-        n, mean, few, rest, top = (
-            exactly(one)[:, None] for one in (self.n, self.mean, self.few, self.rest, self.top)
+        n, mean, low, few, top, rest = (
+            one[:, None] for one in (self.n, self.mean, self.low, self.few, self.top, self.rest)
         )
-        low = exactly(self.low)[:, None]
         if self.tilted:
             parts = x * GROWTH
             logs = TILTS * (n * mean) - iv.log1p(parts) * n + TILT_LOGS
@@ -79,14 +78,17 @@ class Side:
 
     def slope(self, x: Vector) -> Vector:
         """About the slope."""
-        x, n, mean = x[:, None], self.n[:, None], self.mean.middle[:, None]
+        x = x[:, None]
+        n, mean, low, few, top, rest = (
+            one.middle[:, None]
+            for one in (self.n, self.mean, self.low, self.few, self.top, self.rest)
+        )
         if self.tilted:
             parts = x * GROWTH.middle
             logs = TILTS.middle * n * mean - np.log1p(parts) * n + TILT_LOGS.middle
             slopes = -GROWTH.middle * n / (parts + 1.0)
         else:
-            b, few, rest = BETS.middle, self.few.middle[:, None], self.rest.middle[:, None]
-            low, top = self.low[:, None], self.top.middle[:, None]
+            b = BETS.middle
             logs = np.log1p(b * (low / x - 1.0)) * few + np.log1p(b * (top / x - 1.0)) * rest
             logs = logs + BET_LOGS.middle
             left = (1.0 - b) * x
@@ -98,23 +100,21 @@ class Side:
 
 def _side(question: Question, moment: Moment, arms: list[int], up: bool) -> Side:
     """Values of arms scaled to [0, 1], or 1 less these."""
-    width, n = (
-        Fraction(question.high) - Fraction(question.low),
-        np.maximum(moment.counts[arms], 1.0),
-    )
-    end = Fraction(question.low if up else question.high)
-    sign = 1 if up else -1
-    means = iv.stack([iv.of_fraction(sign * (moment.means[k] - end) / width) for k in arms])
-    nearest = exactly(sign * (moment.least if up else moment.most)[arms]) - float(sign * end)
-    low = np.maximum((nearest / iv.of_fraction(width)).low - MARGIN, 0.0)
-    variance = moment.scatter[np.array(arms)].positive / n / iv.of_fraction(width).square
-    apart = means - low
-    square, known = apart.square, means.high > 0.0
-    share = (square / (variance + square)).where(known, 0.0)
-    top = (means + variance / apart).where(known, 1.0)
-    rest = share * n
-    few = (variance / (variance + square)).where(known, 1.0) * n
-    return Side(question.kind == Kind.BERNOULLI, n, means, low, few, top, rest)
+    width = Fraction(question.high) - Fraction(question.low)
+    end, sign = Fraction(question.low if up else question.high), 1 if up else -1
+    bounds, found = moment.least if up else moment.most, list[tuple[Fraction, ...]]()
+    for k in arms:
+        n, c = Fraction(max(int(moment.counts[k]), 1)), Fraction(0)
+        mean, v = sign * (moment.means[k] - end) / width, moment.scatter[k] / width**2 / n
+        if moment.counts[k] > 0.0:
+            least = float(sign * (Fraction(bounds[k]) - end) / width)
+            c = Fraction(max(least - MARGIN, 0.0))
+        apart = mean - c
+        share = apart**2 / (v + apart**2) if apart > 0 else Fraction(0)
+        top = mean + v / apart if apart > 0 else Fraction(1)
+        found.append((n, mean, c, n * (1 - share), top, n * share))
+    columns = (iv.of_fractions(column) for column in zip(*found, strict=True))
+    return Side(question.kind == Kind.BERNOULLI, *columns)
 
 
 def by_bets(question: Question, moment: Moment, pairs: list[Pair]) -> Interval:

@@ -32,7 +32,7 @@ def refuted(proofs: Proofs) -> str | None:
     """What the data of one time refute of what was declared."""
     question, moment = proofs.question, proofs.moment
     if question.kind == Kind.KNOWN:
-        scaled = moment.scatter.positive / exactly(question.noise).square
+        scaled = iv.of_fractions(moment.scatter) / exactly(question.noise).square
         if not against_noise(question.K, moment.counts, scaled) < THRESHOLD:
             return "noise"
     if question.features is not None and proofs.against_tube(THRESHOLD):

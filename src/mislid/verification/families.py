@@ -85,7 +85,7 @@ class Proofs:
         moment = self.moment
         means = np.array([float(mean) for mean in moment.means])
         sizes = self.families[name].scales
-        return equal.cells_of(moment.counts, means, moment.scatter, sizes, dimension)
+        return equal.cells_of(moment.counts, means, iv.of_fractions(moment.scatter), sizes, dimension)
 
     def _by_two_arms(self, pairs: list[Pair]) -> Interval:
         question, moment = self.question, self.moment
@@ -94,7 +94,7 @@ class Proofs:
         gaps = iv.stack([moment.gap(i, j, question.tol) for i, j in pairs])
         if question.kind == Kind.UNKNOWN:
             given = enumerate(moment.counts.tolist())
-            arms = [unknown.Arm(n, moment.scatter[k]) for k, n in given]
+            arms = [unknown.Arm(n, iv.of_fraction(moment.scatter[k])) for k, n in given]
             return iv.stack([
                 unknown.by_two_arms(arms[i], arms[j], gaps[n])
                 if arms[i].n and arms[j].n

@@ -195,7 +195,7 @@ class Centred:
             more = model.linear(model.back @ values)
             self.linear = [x + y for x, y in zip(self.linear, more, strict=True)]
             rest = [y - x for y, x in zip(means, self.linear, strict=True)]
-        self.off = iv.stack([iv.of_fraction(one) for one in rest]).where(heavy, 0.0)
+        self.off = iv.of_fractions(rest).where(heavy, 0.0)
 
     def gap(self, pair: Pair, tol: float) -> Interval:
         """tol, from where the linear model is taken off: the null has lambda_i >= lambda_j + it."""
@@ -280,20 +280,20 @@ class Distances:
             return z, 0.0
         heavy = w[[i, j]] > 0.0
         high = -at_low / float(np.sum(1.0 / w[[i, j]][heavy])) if heavy.any() else float(w.max())
-        at_high = short(high)
+        value, close, side = short(high), 1e-10 * abs(at_low), 0
         for _ in range(MOST_STEPS):
-            if at_high >= 0.0:
+            if value >= -close:
                 break
-            low, at_low, high = high, at_high, 4.0 * high
-            at_high = short(high)
-        middle, close, side = high, 1e-10 * abs(at_low), 0
+            low, at_low, high = high, value, 4.0 * high
+            value = short(high)
+        middle, at_high = high, value
         for _ in range(MOST_STEPS):
+            if abs(value) <= close:
+                break
             middle = (low * at_high - high * at_low) / (at_high - at_low)
             if not low < middle < high:
                 break
             value = short(middle)
-            if abs(value) <= close:
-                break
             if value < 0.0:
                 low, at_low = middle, value
                 at_high, side = (0.5 * at_high if side < 0 else at_high), -1

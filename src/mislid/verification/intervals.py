@@ -11,7 +11,7 @@ A number that is not known at all, or not a number, ends up as nan, of which no 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -138,6 +138,11 @@ def of_fraction(value: Fraction) -> Interval:
     except OverflowError:
         nearest = math.nan
     return Interval(below(nearest), above(nearest))
+
+
+def of_fractions(values: Iterable[Fraction]) -> Interval:
+    """Rational numbers as one array."""
+    return stack([of_fraction(value) for value in values])
 
 
 def product(left: Interval | Matrix, right: Interval | Matrix) -> Interval:

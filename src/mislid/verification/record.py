@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mislid.verification.intervals import Interval, above, below, of_fraction, stack
+from mislid.verification.intervals import Interval, above, below, of_fraction
 from mislid.verification.question import Kind, Question
 from mislid.verification.reading import Arms, Failure, Value, Vector
 
@@ -45,16 +45,14 @@ class Moment:
         return [Fraction(total, self.units[0] * max(int(n), 1)) for total, n in given]
 
     @cached_property
-    def scatter(self) -> Interval:
+    def scatter(self) -> list[Fraction]:
         """Sums (R,) of squared distances from the means."""
         given = zip(self.counts.tolist(), self.sums, self.squares, strict=True)
-        return stack([
-            of_fraction(
-                Fraction(square, self.units[1])
-                - Fraction(total * total, max(int(n), 1) * self.units[0] ** 2)
-            )
+        return [
+            Fraction(square, self.units[1])
+            - Fraction(total * total, max(int(n), 1) * self.units[0] ** 2)
             for n, total, square in given
-        ])  # fmt: skip
+        ]
 
     def gap(self, i: int, j: int, tol: float) -> Interval:
         """By how much j, with the tolerance, is above i."""
