@@ -157,7 +157,9 @@ class Data:
         for tilt, share in zip((0.0, 1.0, 4.0, 16.0), (0.2, 0.3, 0.3, 0.2), strict=True):
             h = tilt * np.array(SCALES[family]) ** 2 / D
             volume = sum(
-                np.sum(np.log1p(h[None, :] * (1.0 - 1.0 / np.arange(1.0, n + 1.0))[:, None]), axis=0)
+                np.sum(
+                    np.log1p(h[None, :] * (1.0 - 1.0 / np.arange(1.0, n + 1.0))[:, None]), axis=0
+                )
                 for n in self.counts
                 if n
             )

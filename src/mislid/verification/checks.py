@@ -24,6 +24,8 @@ MOST_WORK, MOST_NUMBERS, MOST_PAIRS = 4e9, 2e7, 10_000
 # A pair's multipliers cost about so many products of features with themselves.
 SOLVED = 50
 MOST_NAMED = 10
+# Numbers (pairs times arms) that are in memory at once.
+AT_ONCE = 10_000
 CAVEAT = (
     "What a file cannot show: that these values were measured, in this order, and that none was "
     "left out."
@@ -168,8 +170,12 @@ def _examine(question: Question, record: Record, claim: Claim) -> str | None:
         if time in tests and contradicted is None:
             contradicted = refuted(proofs)
         for by, pairs in claim.pairs.get(time, {}).items():
-            found = proofs.of(by, [(i, j) for _, i, j in pairs])
-            for (n, i, j), evidence in zip(pairs, found.low.tolist(), strict=True):
+            size = max(1, AT_ONCE // question.R)
+            found = [
+                proofs.of(by, [(i, j) for _, i, j in pairs[first : first + size]]).low
+                for first in range(0, len(pairs), size)
+            ]
+            for (n, i, j), evidence in zip(pairs, np.concatenate(found).tolist(), strict=True):
                 share = iv.log(iv.of_fraction(question.share(by, i, j)))
                 proved = evidence + float(share.low)
                 if not proved >= needed:

@@ -30,8 +30,6 @@ _WIDE = iv.exp(iv.log(around(8.0 / 1.5)) * around(np.arange(16.0) / 15.0)) * 1.5
 ENDS = iv.joined([exactly(1.5 / 256.0 * np.arange(256.0)), _WIDE])
 # Of the level of the means, the part below which distances from them are rounding.
 DIGITS = 1e-14
-# Numbers (cells times pairs times scales) that are in memory at once.
-AT_ONCE = 200_000
 # A logarithm of nothing.
 NOTHING = -1e9
 
@@ -48,18 +46,11 @@ class Cells:
 
         Terms (..., S) are `heights` and what `at` says of several theta at once, which grows.
         """
-        found, ranks = list[Interval](), heights.low.ndim
-        size = max(1, AT_ONCE // heights.low.size)
-        for first in range(0, self.precisions.low.size, size):
-            part = slice(first, first + size)
-            precisions = self.precisions[part][(slice(None), *[None] * ranks)]
-            logs = self.logs[part][(slice(None), *[None] * (ranks - 1))]
-            found.append(iv.log_sum(at(precisions) + heights + logs))
-        low, high = (
-            np.min([np.min(getattr(one, end), axis=0) for one in found], axis=0)
-            for end in ("low", "high")
-        )
-        return Interval(low, high)
+        ranks = heights.low.ndim
+        precisions = self.precisions[(slice(None), *[None] * ranks)]
+        logs = self.logs[(slice(None), *[None] * (ranks - 1))]
+        found = iv.log_sum(at(precisions) + heights + logs)
+        return Interval(np.min(found.low, axis=0), np.min(found.high, axis=0))
 
 
 def estimated_precision(counts: Vector, means: Vector, scatter: Interval) -> Interval | None:

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mislid.verification import bets, equal, unknown
 from mislid.verification import intervals as iv
 from mislid.verification.equal import Cells
-from mislid.verification.geometry import Centred, Distances, Frame, Model, Pair
+from mislid.verification.geometry import Distances, Model, Pair, centred
 from mislid.verification.intervals import Interval, around, exactly
 from mislid.verification.question import By, Kind, Question
 from mislid.verification.record import Moment
@@ -32,8 +32,6 @@ CENTRES = {By.TWO_ARMS: 0.035, By.LINEAR: 0.15, By.DIAGONAL: 0.15}
 TAIL = 2.0
 # Spread of the displacements of two arms around their scale, in multiples of it.
 SPREAD = 0.45
-# Numbers (pairs times arms) that are in memory at once.
-AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +83,9 @@ class Proofs:
         moment = self.moment
         means = np.array([float(mean) for mean in moment.means])
         sizes = self.families[name].scales
-        return equal.cells_of(moment.counts, means, iv.of_fractions(moment.scatter), sizes, dimension)
+        return equal.cells_of(
+            moment.counts, means, iv.of_fractions(moment.scatter), sizes, dimension
+        )
 
     def _by_two_arms(self, pairs: list[Pair]) -> Interval:
         question, moment = self.question, self.moment
@@ -106,9 +106,9 @@ class Proofs:
         return by_two_arms(family, gaps, self.weights[i], self.weights[j], self._cells(By.TWO_ARMS))
 
     @cached_property
-    def centred(self) -> Centred:
-        """The means less a linear model near them."""
-        return Centred(self.model, self.moment.means, self.weights.middle)
+    def centred(self) -> tuple[list[Fraction], Interval]:
+        """A linear model near the means, and the rest of them."""
+        return centred(self.model, self.moment.means, self.weights.middle)
 
     def _by_features(self, pairs: list[Pair]) -> Interval:
         """What the linear model proves of pairs (n,), less the largest bias that the tube allows.
@@ -125,52 +125,44 @@ class Proofs:
         1/2 |u|^2_(H^-1) less the volume's price, ln det(V + G/s^2) - ln det(G/s^2) <=
         ln det(I + s^2 V) + d ln((1 + f)/(1 - f)), halved.
         """
-        model, family, cells = self.model, self.families[By.LINEAR], self._cells(By.LINEAR)
-        distances = Distances(model, self.weights, self.centred.off)
-        frame, squares = distances.frame, family.scales.square
-        wide = exactly(1.0) + model.off
+        model, family, w = self.model, self.families[By.LINEAR], self.weights
+        distances, squares, X = self._along, family.scales.square, model.X
+        frame, wide = distances.frame, exactly(1.0) + model.off
         uneven = (iv.log(wide) - iv.log(exactly(1.0) - model.off)) * float(model.d)
         prices = (frame.volume(squares) + uneven) * 0.5
-        widest = iv.sqrt(wide / (squares * frame.least) + 1.0)
-        R, found = len(self.moment.means), list[Interval]()
-        for first in range(0, len(pairs), max(1, AT_ONCE // R)):
-            some = pairs[first : first + max(1, AT_ONCE // R)]
-            beyond, square, length, h = self._along(distances, frame, some)
-            sizes = iv.sqrt(square[:, None] + (length * wide)[:, None] / squares)
-            sizes = sizes + h[:, None] * widest
-            costs, heights = (beyond[:, None] / sizes).square * 0.5, family.logs - prices
-            found.append(summed(costs, heights[None, :], cells))
-        return iv.joined(found)
-
-    def _along(
-        self, distances: Distances, frame: Frame, pairs: list[Pair]
-    ) -> tuple[Interval, Interval, Interval, Interval]:
-        """Of pairs (n,): a'u without what h takes with u, |a|_V^2, |a|^2 and h."""
-        X, w, eps = self.model.X, self.weights, self.model.eps
         i, j = np.array(pairs).T
-        rows: NDArray[np.int64] = np.arange(len(pairs))
         g = X.middle[j] - X.middle[i]
         a = exactly(g @ frame.Q / frame.D.middle @ frame.Q.T)
         along = iv.product(a, Interval(X.low.T, X.high.T))
-        p = along * w
-        e = np.zeros((len(pairs), X.low.shape[0]))
-        e[rows, i], e[rows, j] = 1.0, -1.0
-        z = p + e
+        p, eye = along * w, np.eye(self.question.R)
+        z = p + (eye[i] - eye[j])
         h = frame.length(iv.product(z, X))
-        gaps = iv.stack([self.centred.gap(pair, self.question.tol) for pair in pairs])
-        value = (p * distances.off).sum(axis=1) + gaps
-        value = value - exactly(z.size).sum(axis=1) * eps - h * distances.far
-        return value.positive, (along.square * w).sum(axis=1), a.square.sum(axis=1), h
+        beyond = (p * distances.off).sum(axis=1) + self._gaps(pairs)
+        beyond = beyond - exactly(z.size).sum(axis=1) * model.eps - h * distances.far
+        lengths = (along.square * w).sum(axis=1)[:, None]
+        sizes = iv.sqrt(lengths + (a.square.sum(axis=1) * wide)[:, None] / squares)
+        sizes = sizes + h[:, None] * iv.sqrt(wide / (squares * frame.least) + 1.0)
+        costs = (beyond.positive[:, None] / sizes).square * 0.5
+        return summed(costs, (family.logs - prices)[None, :], self._cells(By.LINEAR))
+
+    def _gaps(self, pairs: list[Pair]) -> Interval:
+        """tol, from where the linear model is taken off: nulls have lambda_i >= lambda_j + it."""
+        linear, tol = self.centred[0], Fraction(self.question.tol)
+        return iv.of_fractions(tol + linear[j] - linear[i] for i, j in pairs)
+
+    @cached_property
+    def _along(self) -> Distances:
+        """Distances in the weights of the arms."""
+        return Distances(self.model, self.weights, self.centred[1])
 
     def _by_all_arms(self, pairs: list[Pair]) -> Interval:
         """What displacements of every arm prove: distances in weights q, one for each scale."""
         family, cells = self.families[By.DIAGONAL], self._cells(By.DIAGONAL)
         scaled = [self.scaled(scale) for scale in range(family.logs.low.size)]
         heights = family.logs - iv.stack([price for _, price in scaled]) * 0.5
-        found = []
-        for pair in pairs:
-            gap = self.centred.gap(pair, self.question.tol)
-            costs = iv.stack([distances.of_pair(pair, gap) for distances, _ in scaled])
+        found, gaps = [], self._gaps(pairs)
+        for n, pair in enumerate(pairs):
+            costs = iv.stack([distances.of_pair(pair, gaps[n]) for distances, _ in scaled])
             found.append(summed(costs, heights, cells))
         return iv.stack(found)
 
@@ -181,7 +173,7 @@ class Proofs:
             q = self.weights * expected / (expected + 1.0)
             q = q.where(self.weights.low > 0.0, 0.0)
             price = iv.log1p(expected.positive).sum()
-            self._scaled[scale] = Distances(self.model, q, self.centred.off), price
+            self._scaled[scale] = Distances(self.model, q, self.centred[1]), price
         return self._scaled[scale]
 
     def against_tube(self, threshold: float) -> bool:

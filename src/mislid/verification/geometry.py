@@ -1,8 +1,8 @@
 """Linear means, and lower bounds on distances from them, with rounding bounded.
 
-Features A (R, n) are doubles and taken as they are. X = A C T spans their columns, with C (n, d) the
+Features A (R, n) are doubles and taken as they are. X = A C T spans their columns. C (n, d) has the
 singular directions of the first day's rows over the singular values, but for those that are
-rounding, and T near I such that G = (d/K) X_1'X_1 is near I over the first day's rows X_1. A C is
+rounding; T is near I and such that G = (d/K) X_1'X_1 is near I over the first day's rows X_1. A C is
 rounded once, so X is known to some 1e-15, however collinear features are.
 
 Let lambda = X b + eta, |eta_k| <= eps, be any model with lambda_i >= lambda_j + tol, mu given
@@ -179,28 +179,20 @@ def largest_row(sizes: Matrix) -> float:
     return float(np.max(np.sum(sizes, axis=1))) * (1.0 + STEP * (len(sizes) + 4))
 
 
-class Centred:
-    """Means (R,) less a linear model near them.
-
-    `linear` (R,) is that model, exactly, and `off` (R,) the rest; 0 where a weight is 0.
-    """
-
-    def __init__(self, model: Model, means: list[Fraction], weights: Vector) -> None:
-        heavy = weights > 0.0
-        root = np.sqrt(weights / np.max(weights))
-        self.linear, rest = [Fraction(0)] * len(means), means
-        for _ in range(FITS):
-            near = np.where(heavy, np.array([float(one) for one in rest]), 0.0)
-            values = np.linalg.lstsq(root[:, None] * model.X.middle, root * near, rcond=None)[0]
-            more = model.linear(model.back @ values)
-            self.linear = [x + y for x, y in zip(self.linear, more, strict=True)]
-            rest = [y - x for y, x in zip(means, self.linear, strict=True)]
-        self.off = iv.of_fractions(rest).where(heavy, 0.0)
-
-    def gap(self, pair: Pair, tol: float) -> Interval:
-        """tol, from where the linear model is taken off: the null has lambda_i >= lambda_j + it."""
-        i, j = pair
-        return iv.of_fraction(Fraction(tol) + self.linear[j] - self.linear[i])
+def centred(
+    model: Model, means: list[Fraction], weights: Vector
+) -> tuple[list[Fraction], Interval]:
+    """A linear model near means (R,), exactly, and the rest of them; 0 where a weight is 0."""
+    heavy = weights > 0.0
+    root = np.sqrt(weights / np.max(weights))
+    linear, rest = [Fraction(0)] * len(means), means
+    for _ in range(FITS):
+        near = np.where(heavy, np.array([float(one) for one in rest]), 0.0)
+        values = np.linalg.lstsq(root[:, None] * model.X.middle, root * near, rcond=None)[0]
+        more = model.linear(model.back @ values)
+        linear = [x + y for x, y in zip(linear, more, strict=True)]
+        rest = [y - x for y, x in zip(means, linear, strict=True)]
+    return linear, iv.of_fractions(rest).where(heavy, 0.0)
 
 
 class Distances:
@@ -227,13 +219,11 @@ class Distances:
         if not 0.0 < size < math.inf:
             return exactly(0.0)
         z, alpha = self._balanced(z / size), alpha / size  # only their ratios matter
-        v = z.copy()
-        v[[*pair]] += -alpha, alpha
-        measured = self.weights.low > 0.0
-        if np.any(v[~measured] != 0.0):
-            return exactly(0.0)  # an arm that was never measured proves nothing
         push = np.zeros(z.size)
         push[[*pair]] = -alpha, alpha
+        measured = self.weights.low > 0.0
+        if np.any(z[~measured] != -push[~measured]):
+            return exactly(0.0)  # an arm that was never measured proves nothing
         moved = (exactly(z) + push).where(measured, 0.0)
         h = self.frame.length(product(z[None, :], self.model.X))[0]
         value = (moved * self.off).sum() - exactly(np.abs(z)).sum() * self.model.eps

@@ -10,7 +10,7 @@ import os
 import reprlib
 import stat
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -130,22 +130,11 @@ class Value:
 
     def vector(self, size: int | None = None, low: float = -LARGEST) -> Vector:
         """Numbers of at least `low`."""
-        return self._array(size, np.float64, lambda one: one.number(low))
+        return np.array([one.number(low) for one in self.entries(size)], np.float64)
 
     def integers(self, size: int | None, low: int, high: int) -> Arms:
         """Integers between two."""
-        return self._array(size, np.int64, lambda one: one.whole(low, high))
-
-    def _array(self, size: int | None, kind: Any, read: Callable[[Value], Any]) -> NDArray[Any]:
-        one, found = Value(None, ""), []
-        for k, given in enumerate(self.plain(size)):
-            one.given = given
-            try:
-                found.append(read(one))
-            except Failure:
-                one.name = f"{self.name}[{k}]"
-                read(one)
-        return np.array(found, kind)
+        return np.array([one.whole(low, high) for one in self.entries(size)], np.int64)
 
     def matrix(self, rows: int, columns: int | None = None) -> Matrix:
         """Rows of numbers, of one length."""
