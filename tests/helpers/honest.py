@@ -33,7 +33,8 @@ def drawn(rng: RNG, kind: str = "known", *, features: bool = False, changes: boo
     low, high = -1.0, 2.0
     if kind in ("bernoulli", "range"):
         eps = 0.1 * eps
-        X[:, 0], share = 1.0, np.clip(0.5 + 0.13 * X[:, 1], 0.02, 0.98)
+        X[:, 0], X[:, 1] = 1.0, rng.permutation(np.linspace(-0.4, 0.4, R))
+        share = 0.5 + min(spread, 2.0) / 2.0 * X[:, 1]
         share = np.clip(share + eps * rng.uniform(-1.0, 1.0, size=R), 0.02, 0.98)
         means = share if kind == "bernoulli" else low + (high - low) * share
         eps = (eps + 0.05) * (1.0 if kind == "bernoulli" else high - low)

@@ -151,7 +151,7 @@ class Data:
             at = costs[:, 0] * np.maximum(costs[:, 2], 0.0) ** 2
             return float(np.logaddexp.reduce(logs + at - prices)) + math.log(0.2)
         D = study.X.shape[1] if family == "linear" else study.K
-        root = np.sqrt(np.geomspace(1e-4, 1e3, 2000) * N / SS)[:, None]
+        root = np.sqrt(np.geomspace(1e-3, 1e2, 800) * N / SS)[:, None]
         total = logs + costs[:, 0] * np.maximum(costs[:, 1] * root + costs[:, 2], 0.0) ** 2 - prices
         parts = []
         for tilt, share in zip((0.0, 1.0, 4.0, 16.0), (0.2, 0.3, 0.3, 0.2), strict=True):
@@ -230,15 +230,18 @@ class Data:
         room = 1.0 - self.study.tol / width
         tilted = self.study.kind == "bernoulli"
 
-        def at(x: float) -> float:
+        def at(x: Any) -> Any:
+            x = np.atleast_1d(x)
             return wealth(up, x, tilted) + wealth(down, room - x, tilted)
 
         grid = np.linspace(0.0, room, 401)[1:-1]
-        best = int(np.argmin([at(x) for x in grid]))
+        best = int(np.argmin(at(grid)))
         ends = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
         ends = (1e-12 if best == 0 else ends[0], room - 1e-12 if best == len(grid) - 1 else ends[1])
-        found = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-13})
-        return min(float(found.fun), at(ends[0]), at(ends[1]))
+        found = minimize_scalar(
+            lambda x: float(at(x)[0]), bounds=ends, method="bounded", options={"xatol": 1e-13}
+        )
+        return min(float(found.fun), *at(np.array(ends)).tolist())
 
     def atoms(self, k: int, end: float, sign: float) -> tuple[Floats, Floats]:
         """Two atoms with the number, mean and variance of the values, scaled to [0, 1]."""
@@ -305,18 +308,18 @@ class Data:
         return None
 
 
-def wealth(atoms: tuple[Floats, Floats], x: float, tilted: bool) -> float:
-    """ln E+(x) of values (n,) with multiplicities (n,)."""
+def wealth(atoms: tuple[Floats, Floats], x: Floats, tilted: bool) -> Floats:
+    """ln E+ at x (n,) of values with multiplicities."""
     places, numbers = atoms
     logs = []
     if tilted:
         for b, share in zip(TILTS, fading(TILTS, 0.1, 2.0), strict=True):
-            logs.append(share + float(numbers @ (b * places - math.log(1 - x + x * math.exp(b)))))
+            logs.append(share + b * (numbers @ places) - numbers.sum() * np.log1p(x * np.expm1(b)))
     else:
         for odds, share in zip(ODDS, fading(ODDS, 0.25, 4.0), strict=True):
             b = odds / (1 + odds)
-            logs.append(share + float(numbers @ np.log(1 - b + b * places / x)))
-    return float(np.logaddexp.reduce(logs))
+            logs.append(share + numbers @ np.log(1 - b + b * places[:, None] / x))
+    return np.logaddexp.reduce(logs)
 
 
 def log_scatter(n: float, square: float) -> float:
