@@ -232,6 +232,8 @@ def log_gamma_beyond(x: Interval) -> Interval:
     added = exactly(np.zeros_like(x.low))
     for _ in range(8):
         near = x.low < 8.0
+        if not near.any():
+            break
         step = (x + 0.5) * log1p(exactly(1.0) / x) - 1.0
         added = (added + step).where(near, added)
         x = (x + 1.0).where(near, x)

@@ -140,8 +140,8 @@ class Value:
         """Rows of numbers, of one length."""
         given = self.entries(rows)
         width = len(given[0].plain()) if columns is None else columns
-        if width == 0:
-            raise given[0].fail("a list with at least one number")
+        if width == 0 or rows * width > MOST_ENTRIES:
+            raise Failure(f"{self.name} must have between 1 and {MOST_ENTRIES} numbers")
         return np.array([row.vector(width) for row in given])
 
 
