@@ -41,8 +41,8 @@ from mislid.verification.record import integers
 
 # How far features of later arms may be from the columns that count, relatively.
 LATE = 1e-9
-# How often the rest of the data is fitted once more.
-FITS = 3
+# How often the rest of the data is fitted once more; what is added where V may be singular.
+FITS, DAMPING = 3, 1e-11
 
 Pair = tuple[int, int]
 
@@ -184,12 +184,13 @@ def centred(
 ) -> tuple[list[Fraction], Interval]:
     """A linear model near means (R,), exactly, and the rest of them; 0 where a weight is 0."""
     heavy = weights > 0.0
-    root = np.sqrt(weights / np.max(weights))
+    X, w = model.X.middle, weights / np.sum(weights)
+    V = X.T @ (w[:, None] * X)
+    V = V + DAMPING * np.trace(V) * np.eye(model.d)
     linear, rest = [Fraction(0)] * len(means), means
     for _ in range(FITS):
         near = np.where(heavy, np.array([float(one) for one in rest]), 0.0)
-        values = np.linalg.lstsq(root[:, None] * model.X.middle, root * near, rcond=None)[0]
-        more = model.linear(model.back @ values)
+        more = model.linear(model.back @ np.linalg.solve(V, X.T @ (w * near)))
         linear = [x + y for x, y in zip(linear, more, strict=True)]
         rest = [y - x for y, x in zip(means, linear, strict=True)]
     return linear, iv.of_fractions(rest).where(heavy, 0.0)
@@ -307,7 +308,7 @@ def closest(
     X, eps, heavy = model.X.middle, model.eps, w > 0.0
     wanted = y + np.divide(push, w, out=np.zeros_like(y), where=heavy)
     free = np.where(heavy, 0.0, push)
-    damping = 1e-11 * (X.T @ (w[:, None] * X))
+    damping = DAMPING * (X.T @ (w[:, None] * X))
 
     def beyond(at: Vector) -> Vector:
         rest = wanted - X @ at
