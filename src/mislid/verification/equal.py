@@ -53,31 +53,19 @@ class Cells:
         return Interval(np.min(found.low, axis=0), np.min(found.high, axis=0))
 
 
-def estimated_precision(counts: Vector, means: Vector, scatter: Interval) -> Interval | None:
-    """Theta by all values together.
-
-    None where they do not scatter but by rounding, which is not taken for a sign that there is no
-    noise.
-    """
-    total, level = scatter.sum(), float(np.max(np.abs(means)))
-    if not float(total.low) > float(np.sum(counts)) * (DIGITS * level) ** 2:
-        return None
-    return exactly(float(np.sum(np.maximum(counts - 1.0, 0.0)))) / total
-
-
 def cells_of(
     counts: Vector, means: Vector, scatter: Interval, sizes: Interval, dimension: int
 ) -> Cells:
     """The cells for displacements of these sizes (S,) in units of the noise.
 
-    `dimension` is the number of arms or, along features, of these.
+    `dimension` is the number of arms or, along features, of these. Values that scatter by rounding
+    alone are not taken for a sign that there is no noise: then tilts add nothing.
     """
     shape, share = (ENDS.low.size, sizes.low.size), iv.log(around(SHARES[0]))
     alone = Interval(np.full(shape, share.low), np.full(shape, share.high))
-    unit = estimated_precision(counts, means, scatter)
-    if unit is None:
+    total, freedom = scatter.sum(), float(np.sum(np.maximum(counts - 1.0, 0.0)))
+    if not total.low > np.sum(counts) * (DIGITS * np.max(np.abs(means))) ** 2:
         return Cells(ENDS, alone)
-    freedom = float(np.sum(np.maximum(counts - 1.0, 0.0)))
     upper = iv.joined([ENDS[1:], ENDS[-1:]])[:, None]
     parts = [alone]
     for tilt, part in list(zip(TILTS, SHARES, strict=True))[1:]:
@@ -88,7 +76,7 @@ def cells_of(
         ended = np.arange(1, shape[0] + 1)[:, None] < shape[0]
         parts.append(process.where(np.broadcast_to(ended, shape), NOTHING))
     low, high = (np.stack([getattr(one, end) for one in parts], -1) for end in ("low", "high"))
-    return Cells(ENDS * unit, iv.log_sum(Interval(low, high)))
+    return Cells(ENDS * (exactly(freedom) / total), iv.log_sum(Interval(low, high)))
 
 
 def volume(counts: Vector, h: Interval) -> Interval:

@@ -32,10 +32,9 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mislid.verification import intervals as iv
-from mislid.verification.intervals import STEP, Interval, around, exactly, product
+from mislid.verification.intervals import STEP, Interval, exactly, product
 from mislid.verification.reading import Failure, Matrix, Vector
 from mislid.verification.record import integers
 
@@ -62,16 +61,6 @@ class Model:
         """The dimension."""
         return int(self.back.shape[1])
 
-    def linear(self, theta: Vector) -> list[Fraction]:
-        """A theta (R,), exactly."""
-        (left, p), (right, q) = self._integers, integers(theta)
-        found = _objects(left, self.A) @ _objects(right, theta)
-        return [Fraction(one, p * q) for one in found.tolist()]
-
-    @cached_property
-    def _integers(self) -> tuple[list[int], int]:
-        return integers(self.A)
-
 
 def model_of(features: Matrix, K: int, eps: float) -> Model:
     """The model of features (R, n) of which the first K rows are of the first day."""
@@ -82,7 +71,9 @@ def model_of(features: Matrix, K: int, eps: float) -> Model:
     if np.any(np.ldexp(A, powers) != features):
         raise Failure("question.features must not be so far apart within a column")
     C = _basis(A, K)
-    P, d = exact_product(A, C), C.shape[1]
+    d, products = C.shape[1], exact_product(A, C)
+    rounded = iv.of_fractions(products)
+    P = Interval(rounded.low.reshape(-1, d), rounded.high.reshape(-1, d))
     try:
         T = np.linalg.inv(np.linalg.qr(P.middle[:K] * math.sqrt(d / K))[1])
     except np.linalg.LinAlgError:
@@ -114,16 +105,13 @@ def _basis(A: Matrix, K: int) -> Matrix:
     return found
 
 
-def exact_product(A: Matrix, B: Matrix) -> Interval:
-    """A B, rounded once."""
-    (left, p), (right, q) = integers(A), integers(B)
-    found = _objects(left, A) @ _objects(right, B)
-    near = np.array([one / (p * q) for one in found.ravel().tolist()])
-    return around(near.reshape(found.shape))
-
-
-def _objects(integers: list[int], like: Matrix) -> NDArray[np.object_]:
-    return np.array(integers, dtype=object).reshape(like.shape)
+def exact_product(A: Matrix, B: Matrix) -> list[Fraction]:
+    """The entries of A B."""
+    (left, p), (right, q) = (
+        (np.array(whole, dtype=object).reshape(one.shape), unit)
+        for one, (whole, unit) in ((A, integers(A)), (B, integers(B)))
+    )
+    return [Fraction(entry, p * q) for entry in (left @ right).ravel().tolist()]
 
 
 class Frame:
@@ -190,7 +178,7 @@ def centred(
     linear, rest = [Fraction(0)] * len(means), means
     for _ in range(FITS):
         near = np.where(heavy, np.array([float(one) for one in rest]), 0.0)
-        more = model.linear(model.back @ np.linalg.solve(V, X.T @ (w * near)))
+        more = exact_product(model.A, model.back @ np.linalg.solve(V, X.T @ (w * near)))
         linear = [x + y for x, y in zip(linear, more, strict=True)]
         rest = [y - x for y, x in zip(means, linear, strict=True)]
     return linear, iv.of_fractions(rest).where(heavy, 0.0)
@@ -252,8 +240,8 @@ class Distances:
     def _multipliers(self, pair: Pair, gap: float) -> tuple[Vector, float]:
         """Nearly the best z and alpha: those of the closest means of the null.
 
-        The closest means for a given alpha rise at i against j with alpha: a bracket and the method
-        of false position find the alpha at which they reach the gap.
+        The closest means for a given alpha rise at i against j with alpha: halving a bracket finds
+        the alpha at which they reach the gap.
         """
         w, y, (i, j) = self.weights.middle, self.off.middle, pair
         push = np.zeros(y.size)
@@ -266,35 +254,22 @@ class Distances:
             b, z, means = closest(self.model, w, y, alpha * push, b)
             return float(means[i] - means[j]) - gap
 
-        low, at_low = 0.0, short(0.0)
+        low, middle, at_low = 0.0, 0.0, short(0.0)
         if at_low >= 0.0:
             return z, 0.0
         heavy = w[[i, j]] > 0.0
         high = -at_low / float(np.sum(1.0 / w[[i, j]][heavy])) if heavy.any() else float(w.max())
-        value, close, side = short(high), 1e-10 * abs(at_low), 0
         for _ in range(MOST_STEPS):
-            if value >= -close:
+            if short(high) >= 0.0:
                 break
-            low, at_low, high = high, value, 4.0 * high
-            value = short(high)
-        middle, at_high = high, value
-        for _ in range(MOST_STEPS):
-            if abs(value) <= close:
-                break
-            middle = (low * at_high - high * at_low) / (at_high - at_low)
-            if not low < middle < high:
-                break
-            value = short(middle)
-            if value < 0.0:
-                low, at_low = middle, value
-                at_high, side = (0.5 * at_high if side < 0 else at_high), -1
-            else:
-                high, at_high = middle, value
-                at_low, side = (0.5 * at_low if side > 0 else at_low), 1
+            low, high = high, 4.0 * high
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if short(middle) < 0.0 else (low, middle)
         return z, middle
 
 
-MOST_STEPS = 60
+MOST_STEPS, HALVINGS = 60, 32
 
 
 def closest(

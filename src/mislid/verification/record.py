@@ -68,17 +68,11 @@ class Record:
     value: Vector
     count: Arms
     squares: Vector
-    binary: bool
-
-    @property
-    def total(self) -> int:
-        """How many values there are."""
-        return int(self.count.sum())
 
     def test_times(self, K: int) -> list[int]:
         """Entries after which assumptions are tested: the numbers of values grow by a tenth."""
         reached, found, wanted = np.cumsum(self.count), {len(self.arm)} - {0}, K + 1
-        while wanted < self.total:
+        while wanted < reached[-1:].sum():
             found.add(int(np.searchsorted(reached, wanted)) + 1)
             wanted = max(wanted + 1, wanted * 11 // 10)
         return sorted(found)
@@ -86,20 +80,14 @@ class Record:
     def moments(self, times: list[int]) -> Iterator[Moment]:
         """The data at increasing times."""
         count = self.count.tolist()
-        told, part = integers(self.squares)
-        if self.binary:  # told squares say nothing new
-            sums, unit, part = np.rint(self.value * self.count).astype(np.int64).tolist(), 1, 1
-            squares = [abs(n) for n in sums]
-        else:
-            whole, unit = integers(self.value)
-            sums = [n * x for n, x in zip(count, whole, strict=True)]
-            both = zip(sums, whole, told, strict=True)
-            squares = [s * x * part + q * unit * unit for s, x, q in both]
+        (whole, unit), (told, part) = integers(self.value), integers(self.squares)
+        sums = [n * x for n, x in zip(count, whole, strict=True)]
+        both = zip(sums, whole, told, strict=True)
+        squares = [s * x * part + q * unit * unit for s, x, q in both]
         units = unit, unit * unit * part
         # Values told together are so far from their mean, at most.
-        reach = np.sqrt(self.squares * (1.0 - 1.0 / self.count))
-        low = np.where(reach > 0.0, below(self.value - above(reach)), self.value).tolist()
-        high = np.where(reach > 0.0, above(self.value + above(reach)), self.value).tolist()
+        reach = above(np.sqrt(self.squares * (1.0 - 1.0 / self.count)))
+        low, high = below(self.value - reach).tolist(), above(self.value + reach).tolist()
         R, arm = self.R, self.arm.tolist()
         counts, totals, scatter = [0] * R, [0] * R, [0] * R
         least, most = [np.inf] * R, [-np.inf] * R
@@ -161,4 +149,4 @@ def read_record(given: Value, question: Question) -> Record:
         part = np.abs(ones - np.rint(ones)) > WHOLE
         if part.any():
             raise Failure(f"data.value[{int(np.argmax(part))}] must be of values 0 and 1")
-    return Record(question.R, arm, value, count, squares, kind == Kind.BERNOULLI)
+    return Record(question.R, arm, value, count, squares)

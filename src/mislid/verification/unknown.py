@@ -46,11 +46,6 @@ class Arm:
     n: float
     scatter: Interval
 
-    @property
-    def reach(self) -> float:
-        """How far beyond the mean cells go."""
-        return BEYOND * math.sqrt(self.scatter.middle) / self.n
-
     @cached_property
     def _a(self) -> Interval:
         return ALPHA + 0.5 * self.n
@@ -128,7 +123,10 @@ def by_two_arms(challenger: Arm, incumbent: Arm, gap: Interval) -> Interval:
     the upper end, the other what it is at the lower end; beyond the cells one of them may be
     anywhere.
     """
-    low, high = -challenger.reach, float(gap.low) + incumbent.reach
+    out, beyond = (
+        BEYOND * math.sqrt(one.scatter.middle) / one.n for one in (challenger, incumbent)
+    )
+    low, high = -out, float(gap.low) + beyond
     if not (gap.low > 0.0 and math.isfinite(high - low)):
         return exactly(-math.inf)
 

@@ -168,10 +168,7 @@ def _add_far(plain: dict[str, Any]) -> None:
     plain["claim"]["answer"] = ["far", *plain["claim"]["answer"][1:]]
     N, family = len(plain["data"]["arm"]), "linear" if study.linear else "two arms"
     plain["claim"]["pairs"] = [
-        [i, j, family, N]
-        for i in study.present()
-        if i not in keep
-        for j in (*keep, study.R)
+        [i, j, family, N] for i in study.present() if i not in keep for j in (*keep, study.R)
     ]
 
 
@@ -272,7 +269,7 @@ def test_labels_are_printed_escaped_and_short() -> None:
 def test_keys_that_come_twice(tmp_path: Path) -> None:
     text = json.dumps(base(0))
     for key in re.findall(r'"[a-z]+":', text):
-        (tmp_path / "file.json").write_text(text.replace(key, f'{key} null, {key}', 1))
+        (tmp_path / "file.json").write_text(text.replace(key, f"{key} null, {key}", 1))
         found = examined(tmp_path / "file.json")
         assert found.failure == "the file is not JSON: an object has a key twice"
 
