@@ -6,7 +6,7 @@ lambda, M starts at 1 and is a supermartingale, whatever rule chooses the arms: 
 1/delta with probability at most delta (Ville). An answer is given once M(lambda) has reached
 1/delta, at some time, for every lambda of the tube with another answer; pair by pair, for every
 lambda at which a challenger beats an incumbent by the tolerance. The proof is in
-docs/certificate-proof.md.
+docs/certificate.md.
 
 Three families of displacements, each in closed form or by one convex program a pair:
 

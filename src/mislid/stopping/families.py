@@ -5,7 +5,7 @@ itself; it starts at 1 and is a supermartingale if the means are lambda. Its inf
 of the tube in which challenger i beats incumbent j by the tolerance is the evidence against them.
 Families differ in the displacements: of two arms only, along the features, of all arms. The
 infimum of a sum is at least the sum of the infima, so families and scales add up pair by pair.
-docs/certificate-proof.md has the theorem and its proof.
+docs/certificate.md has the theorem and its proof.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ equal
     Gaussian values, one standard deviation for all arms ("unknown-equal"). All evidence of
     `mislid.stopping.evidence` stays, multiplied by a process of the scatter.
 
-docs/certificate-proof.md has the proofs. Values come as the engine has them: more is better, and
+docs/certificate.md has the proofs. Values come as the engine has them: more is better, and
 `scatter` is that of `Engine.scatter`.
 """
 

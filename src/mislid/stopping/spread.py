@@ -9,7 +9,7 @@ tilt h >= 0
 
 with SS the squared distances of all values from the means of their arms. Displacement by
 displacement the product is a supermartingale under the null, whatever rule chooses the arms:
-docs/certificate-proof.md has the proof. Every scale s of the displacements has tilts that are
+docs/certificate.md has the proof. Every scale s of the displacements has tilts that are
 multiples of s^2, as it is made for numbers of values that are about 1 / s^2; one of them is 0.
 
 The evidence of a pair is the least over all sigma. With theta = 1/sigma^2, M grows in theta and S_h

@@ -1,9 +1,9 @@
 """Linear means, and lower bounds on distances from them, with rounding bounded.
 
-Features A (R, n) are doubles and taken as they are. X = A C T spans their columns. C (n, d) has the
-singular directions of the first day's rows over the singular values, but for those that are
-rounding; T is near I and such that G = (d/K) X_1'X_1 is near I over the first day's rows X_1. A C is
-rounded once, so X is known to some 1e-15, however collinear features are.
+Features A (R, n) are doubles and taken as they are. X = A C T spans their columns. C (n, d) has
+the singular directions of the first day's rows over the singular values, but for those that are
+rounding; T is near I and such that G = (d/K) X_1'X_1 is near I over the first day's rows X_1. A C
+is rounded once, so X is known to some 1e-15, however collinear features are.
 
 Let lambda = X b + eta, |eta_k| <= eps, be any model with lambda_i >= lambda_j + tol, mu given
 means, w weights, |x|_w^2 = sum_k w_k x_k^2, and z (R,), alpha >= 0 any numbers; v = z + alpha
