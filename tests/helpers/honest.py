@@ -67,7 +67,7 @@ def drawn(rng: RNG, kind: str = "known", *, features: bool = False, changes: boo
             value.append(float(sign * values.mean()))
             count.append(n)
             squares.append(float(np.sum((values - values.mean()) ** 2)) if n > 1 else 0.0)
-    if changes and K > m + 1:
+    if changes and m + 1 < K:
         log.append({"after": len(arm) // 2, "kind": "leave", "label": "arm 0"})
     if sign < 0.0 and kind == "range":
         noise |= {"low": -high, "high": -low}

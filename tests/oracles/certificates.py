@@ -147,7 +147,7 @@ class Data:
             at = costs[:, 0] * np.maximum(costs[:, 1] + costs[:, 2], 0.0) ** 2
             return float(np.logaddexp.reduce(logs + at - prices))
         N, SS = float(self.counts.sum()), float(self.scatter.sum())
-        if SS <= N * (1e-14 * float(np.max(np.abs(self.means)))) ** 2:
+        if N * (1e-14 * float(np.max(np.abs(self.means)))) ** 2 >= SS:
             at = costs[:, 0] * np.maximum(costs[:, 2], 0.0) ** 2
             return float(np.logaddexp.reduce(logs + at - prices)) + math.log(0.2)
         D = study.X.shape[1] if family == "linear" else study.K

@@ -283,7 +283,8 @@ def closest(
     X, eps, heavy = model.X.middle, model.eps, w > 0.0
     wanted = y + np.divide(push, w, out=np.zeros_like(y), where=heavy)
     free = np.where(heavy, 0.0, push)
-    damping = DAMPING * (X.T @ (w[:, None] * X))
+    V = X.T @ (w[:, None] * X)
+    damping = DAMPING * (V + np.trace(V) * np.eye(model.d))
 
     def beyond(at: Vector) -> Vector:
         rest = wanted - X @ at

@@ -191,7 +191,7 @@ def _other_noise(kind: str) -> Any:
 
 def _repeat(plain: dict[str, Any]) -> None:
     N = len(plain["data"]["arm"])
-    plain["data"]["count"] = [10**6] * N
+    plain["data"]["count"] = [10**4] * N
     plain["data"]["squares"] = [0.0] * N
 
 
