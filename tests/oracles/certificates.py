@@ -7,6 +7,7 @@ found by a general solver; integrals and infima without a closed form are evalua
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -335,7 +336,7 @@ def log_scatter(n: float, square: float) -> float:
     top = log(peak)
     parts = (
         quad(lambda p: math.exp(log(p) - top), a, b, limit=200)[0]
-        for a, b in zip(edges, edges[1:], strict=False)
+        for a, b in pairwise(edges)
         if b > a
     )
     return top + math.log(sum(parts))

@@ -1,8 +1,8 @@
 """How often certificates prove something wrong, at every look, where candidates are nearly even.
 
 A forger looks after every round and claims the leader at the first time at which the data settle
-it. With all weights in place this fails in at most delta of the runs; a broken twin whose pairs have
-far too much weight fails in more.
+it. With all weights in place this fails in at most delta of the runs; a broken twin whose pairs
+have far too much weight fails in more.
 """
 
 from __future__ import annotations
