@@ -20,7 +20,7 @@ from mislid.verification.record import Record, entries_of, read_record
 # Evidence below the level by less is accepted: errors grow by a factor exp(ENOUGH).
 ENOUGH = 1e-6
 # Operations, numbers in all times, and pairs by their own values, that take about a minute.
-MOST_WORK, MOST_NUMBERS, MOST_PAIRS = 1e10, 5e6, 2_000
+MOST_WORK, MOST_NUMBERS, MOST_PAIRS = 1e10, 2e6, 2_000
 # A pair's multipliers cost about so many products of features with themselves.
 SOLVED = 50
 MOST_NAMED = 10
@@ -137,7 +137,8 @@ def _check(whole: Value) -> Verification:
         reason = f"the data refute the declared {contradicted}"
     elif not claim.answer:
         reason = "the file claims no answer"
-    answer = tuple(question.labels[k] for k in claim.answer) if reason is None else ()
+    labels = list(question.index)
+    answer = tuple(labels[k] for k in claim.answer) if reason is None else ()
     proved = _statement(question, answer, reason)
     statement = f"{proved} {record.count.sum():,} values; {study}. {CAVEAT}"
     return Verification(True, reason is None, answer, None, reason, statement)

@@ -49,10 +49,12 @@ class Question:
 
     Attributes
     ----------
-    labels
-        The register: R candidates in the order of their arrival, K of them of the first day.
-    deviations
-        Of the noise (R), 1 where they are unknown, half the range where there is one.
+    index
+        The register: labels of R candidates in the order of their arrival, and their indices. K of
+        them are of the first day.
+    deviations, even
+        Of the noise (R), 1 where they are unknown, half the range where there is one; and whether
+        those of the first day are one number.
     low, high
         The range of values, in the sign where more is better.
     sign
@@ -61,13 +63,15 @@ class Question:
         The misspecification; infinite where features prove nothing.
     arrived
         The number of entries of data before each candidate came (R).
+    blocks, features
+        Features (R, n) as they came, and all of them if they can prove anything.
     left
-        From labels of those that left to their indices.
+        Labels of those that left.
     corrected, redeclared
         How many values were corrected, and what was declared again.
     """
 
-    labels: list[Label]
+    index: dict[Label, int]
     K: int
     m: int
     delta: float
@@ -75,19 +79,21 @@ class Question:
     sign: float
     kind: str
     deviations: list[float]
+    even: bool = True
     low: float = -math.inf
     high: float = math.inf
     eps: float = math.inf
-    rows: Matrix | None = None
+    blocks: list[Matrix] = field(default_factory=list)
+    features: Matrix | None = None
     arrived: list[int] = field(default_factory=list)
-    left: dict[Label, int] = field(default_factory=dict)
+    left: set[Label] = field(default_factory=set)
     corrected: int = 0
     redeclared: set[str] = field(default_factory=set)
 
     @property
     def R(self) -> int:
         """How many candidates ever took part."""
-        return len(self.labels)
+        return len(self.index)
 
     @property
     def noise(self) -> Vector:
@@ -100,14 +106,9 @@ class Question:
         return self.kind in (Kind.BERNOULLI, Kind.RANGE)
 
     @property
-    def features(self) -> Matrix | None:
-        """The features (R, n) if they can prove anything."""
-        return self.rows if self.structured and math.isfinite(self.eps) else None
-
-    @property
     def structured(self) -> bool:
         """Whether features have a weight in M."""
-        return self.rows is not None and self.kind != Kind.UNKNOWN
+        return bool(self.blocks) and self.kind != Kind.UNKNOWN
 
     def share(self, by: By, i: int, j: int) -> Fraction:
         """The weight in M of what is a family's evidence that j is not worse than i."""
@@ -134,7 +135,7 @@ def read_question(given: Value, changes: Value, entries: int) -> Question:
     K = len(labels)
     kind = parts["noise"].kind(*Kind)
     question = Question(
-        labels=labels,
+        index={label: k for k, label in enumerate(labels)},
         K=K,
         m=parts["m"].whole(1, K - 1),
         delta=parts["delta"].number(0.0, math.nextafter(1.0, 0.0), above=True),
@@ -142,13 +143,13 @@ def read_question(given: Value, changes: Value, entries: int) -> Question:
         sign=SIGNS[parts["direction"].text(*SIGNS)],
         kind=kind,
         deviations=[1.0] * K,
-        rows=None if parts["features"].absent else parts["features"].matrix(K),
+        blocks=[] if parts["features"].absent else [parts["features"].matrix(K)],
         arrived=[0] * K,
     )
     _read_noise(parts["noise"], question)
     if not parts["misspecification"].absent:
         question.eps = parts["misspecification"].number(0.0)
-        if question.rows is None:
+        if not question.blocks:
             raise parts["misspecification"].fail("null without features")
     if not question.tol < question.high - question.low:
         raise parts["tolerance"].fail("less than the range of values")
@@ -156,6 +157,8 @@ def read_question(given: Value, changes: Value, entries: int) -> Question:
         _read_change(change, question, entries)
     if not question.R - len(question.left) > question.m:
         raise Failure(f"changes must leave more than question.m = {question.m} candidates")
+    if question.structured and math.isfinite(question.eps):
+        question.features = np.concatenate(question.blocks)
     return question
 
 
@@ -166,7 +169,7 @@ def _read_noise(given: Value, question: Question) -> None:
         found = parts["sd"].vector(low=LEAST_NOISE).tolist()
         if len(found) not in (1, K):
             raise parts["sd"].fail(f"a list of one number, or of {K}")
-        question.deviations = found * (K // len(found))
+        question.deviations, question.even = found * (K // len(found)), len(found) == 1
     elif question.has_bets:
         low, high = 0.0, 1.0
         if question.kind == Kind.RANGE:
@@ -187,9 +190,9 @@ def _read_change(given: Value, question: Question, entries: int) -> None:
         _add(parts, question, after)
     elif kind == "leave":
         label = parts["label"].label()
-        if label not in question.labels or label in question.left:
+        if label not in question.index or label in question.left:
             raise parts["label"].fail("the label of a candidate")
-        question.left[label] = question.labels.index(label)
+        question.left.add(label)
     elif kind == "redeclare":
         question.redeclared.add(parts["what"].text("noise", "misspecification"))
     else:
@@ -197,22 +200,22 @@ def _read_change(given: Value, question: Question, entries: int) -> None:
 
 
 def _add(parts: dict[str, Value], question: Question, after: int) -> None:
-    labels = [one.label() for one in parts["labels"].entries()]
-    n = len(labels)
-    if not labels or len(set(labels + question.labels)) < n + question.R:
-        raise parts["labels"].fail("labels that no other candidate has or had")
-    if question.rows is not None:
-        more = parts["features"].matrix(n, question.rows.shape[1])
-        question.rows = np.concatenate([question.rows, more])
+    for one in parts["labels"].entries():
+        label = one.label()
+        if label in question.index:
+            raise one.fail("a label that no other candidate has or had")
+        question.index[label] = question.R
+    n = question.R - len(question.arrived)
+    if question.blocks:
+        question.blocks.append(parts["features"].matrix(n, question.blocks[0].shape[1]))
     elif not parts["features"].absent:
         raise parts["features"].fail("null without features")
     if not parts["sd"].absent and question.kind == Kind.KNOWN:
         question.deviations += parts["sd"].vector(n, LEAST_NOISE).tolist()
-    elif parts["sd"].absent and len(set(question.deviations)) == 1:
+    elif parts["sd"].absent and question.even:
         question.deviations += question.deviations[:1] * n
     else:
         raise parts["sd"].fail(f"a list of {n} where every candidate has its own, else null")
-    question.labels = question.labels + labels
     question.arrived += [after] * n
 
 
@@ -230,12 +233,13 @@ class Claim:
 def read_claim(given: Value, question: Question, entries: int) -> Claim:
     """The claim has every pair of its answer once, or is empty."""
     parts = given.parts("answer", "pairs")
-    index = {label: k for k, label in enumerate(question.labels) if label not in question.left}
+    index = {label: k for label, k in question.index.items() if label not in question.left}
     answer = list[int]()
     for one in parts["answer"].entries():
-        if one.label() not in index:
+        label = one.label()
+        if label not in index:
             raise one.fail("the label of a candidate that did not leave")
-        answer.append(index[one.label()])
+        answer.append(index[label])
     if answer and (len(answer) != question.m or len(set(answer)) < len(answer)):
         raise parts["answer"].fail(f"{question.m} different candidates, or empty")
     missing = (len(index) - len(answer)) * len(answer)

@@ -25,7 +25,7 @@ Label = str | int
 MOST_BYTES, MOST_DEPTH, MOST_DIGITS = 1 << 26, 16, 1000
 MOST_COMMAS, MOST_OPENED = 5_000_000, 500_000
 # What a list may have, and how large and how small numbers may be.
-MOST_ENTRIES, LARGEST, SMALLEST = 1_000_000, 1e75, 1e-75
+MOST_ENTRIES, LARGEST, SMALLEST = 500_000, 1e75, 1e-75
 # What a text may have, and how much of one is printed.
 MOST_LETTERS, MOST_PRINTED = 200, 60
 CHUNK = 1 << 20
@@ -39,7 +39,7 @@ def shown(value: Any) -> str:
     """A value in one short line without control characters."""
     if isinstance(value, int) and abs(value) > 10**18:
         return "a large integer"
-    text = repr(value) if isinstance(value, str) else reprlib.repr(value)
+    text = repr(value[:MOST_PRINTED]) if isinstance(value, str) else reprlib.repr(value)
     return text if len(text) <= MOST_PRINTED else text[: MOST_PRINTED - 3] + "..."
 
 
