@@ -13,7 +13,7 @@ from mislid.verification import intervals as iv
 from mislid.verification.declared import refuted
 from mislid.verification.families import Proofs, family_of
 from mislid.verification.geometry import model_of
-from mislid.verification.question import By, Claim, Kind, Question, read_claim, read_question
+from mislid.verification.question import By, Kind, Pairs, Question, read_claim, read_question
 from mislid.verification.reading import Failure, Label, Value, read_certificate, shown
 from mislid.verification.record import Record, entries_of, read_record
 
@@ -110,16 +110,12 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any] | object) -> 
     try:
         with np.errstate(all="ignore"):
             return _check(read_certificate(certificate))
-    except Failure as failure:
-        return _failed(str(failure))
+    except Failure as error:
+        failure = str(error)
     except (np.linalg.LinAlgError, ArithmeticError) as error:
-        return _failed(f"question and data must have numbers that can be computed with: {error}")
-
-
-def _failed(failure: str) -> Verification:
-    return Verification(
-        False, False, (), failure, None, f"The certificate is not sound: {failure}."
-    )
+        failure = f"question and data must have numbers that can be computed with: {error}"
+    statement = f"The certificate is not sound: {failure}."
+    return Verification(False, False, (), failure, None, statement)
 
 
 def _check(whole: Value) -> Verification:
@@ -130,15 +126,15 @@ def _check(whole: Value) -> Verification:
     entries = entries_of(parts["data"])
     question = read_question(parts["question"], parts["changes"], entries)
     record = read_record(parts["data"], question)
-    claim = read_claim(parts["claim"], question, entries)
-    contradicted = _examine(question, record, claim)
+    chosen, pairs = read_claim(parts["claim"], question, entries)
+    contradicted = _examine(question, record, pairs)
     reason = None
     if contradicted is not None:
         reason = f"the data refute the declared {contradicted}"
-    elif not claim.answer:
+    elif not chosen:
         reason = "the file claims no answer"
     labels = list(question.index)
-    answer = tuple(labels[k] for k in claim.answer) if reason is None else ()
+    answer = tuple(labels[k] for k in chosen) if reason is None else ()
     proved = _statement(question, answer, reason)
     statement = f"{proved} {record.count.sum():,} values; {study}. {CAVEAT}"
     return Verification(True, reason is None, answer, None, reason, statement)
@@ -155,10 +151,10 @@ def _read_study(given: Value) -> str:
     return f"{name}, whose log ends with {head}"
 
 
-def _examine(question: Question, record: Record, claim: Claim) -> str | None:
+def _examine(question: Question, record: Record, claim: Pairs) -> str | None:
     """Refuse a pair that the data do not settle; what the data refute, or None."""
     tests = set(record.test_times(question.K))
-    times = sorted(tests | set(claim.pairs))
+    times = sorted(tests | set(claim))
     _refuse_work(question, claim, len(tests), len(times))
     families = {by: family_of(by, question) for by in By}
     # Without features the proofs by these are not asked for.
@@ -170,7 +166,7 @@ def _examine(question: Question, record: Record, claim: Claim) -> str | None:
         proofs = Proofs(question, families, model, moment)
         if time in tests and contradicted is None:
             contradicted = refuted(proofs)
-        for by, pairs in claim.pairs.get(time, {}).items():
+        for by, pairs in claim.get(time, {}).items():
             size = max(1, AT_ONCE // question.R)
             found = [
                 proofs.of(by, [(i, j) for _, i, j in pairs[first : first + size]]).low
@@ -187,15 +183,15 @@ def _examine(question: Question, record: Record, claim: Claim) -> str | None:
     return contradicted
 
 
-def _refuse_work(question: Question, claim: Claim, tests: int, times: int) -> None:
+def _refuse_work(question: Question, claim: Pairs, tests: int, times: int) -> None:
     """Refuse what would take minutes."""
     if times * (question.R + 50) > MOST_NUMBERS:
         raise Failure(f"claim.pairs must have fewer times than {times}")
-    found = [(by, len(some)) for one in claim.pairs.values() for by, some in one.items()]
+    found = [(by, len(some)) for one in claim.values() for by, some in one.items()]
     if question.features is not None:
         R, n = question.features.shape
         solved = sum(1 + size for by, size in found if by == By.DIAGONAL) + tests + 1
-        work = R * n * min(R, n) * (len(claim.pairs) + SOLVED * solved)
+        work = R * n * min(R, n) * (len(claim) + SOLVED * solved)
         if work > MOST_WORK:
             raise Failure(f"claim.pairs must be fewer, or question.features: {work:.2g} operations")
     own = sum(size for by, size in found if by == By.TWO_ARMS)

@@ -91,7 +91,8 @@ class Proofs:
         question, moment = self.question, self.moment
         if question.has_bets:
             return bets.by_bets(question, moment, pairs)
-        gaps = iv.stack([moment.gap(i, j, question.tol) for i, j in pairs])
+        means, tol = moment.means, Fraction(question.tol)
+        gaps = iv.of_fractions(means[j] - means[i] + tol for i, j in pairs)
         if question.kind == Kind.UNKNOWN:
             given = enumerate(moment.counts.tolist())
             arms = [unknown.Arm(n, iv.of_fraction(moment.scatter[k])) for k, n in given]
@@ -184,17 +185,11 @@ class Proofs:
         family, cells = self.families[By.DIAGONAL], self._cells(By.DIAGONAL)
         scaled = [self.scaled(scale) for scale in range(family.logs.low.size)]
         heights = family.logs - iv.stack([price for _, price in scaled]) * 0.5
-        values = np.zeros(self.model.d)
-        for exact in (False, True):
-            costs = list[Interval]()
-            for distances, _ in scaled:
-                if exact or not costs:
-                    values = distances.nearest(values)
-                costs.append(distances.from_model(values))
-            found = summed(iv.stack(costs), heights, cells)
-            if float(found.high) < threshold:
-                return False
-        return True
+        values, costs = np.zeros(self.model.d), list[Interval]()
+        for distances, _ in scaled:
+            values = distances.nearest(values)
+            costs.append(distances.from_model(values))
+        return not float(summed(iv.stack(costs), heights, cells).high) < threshold
 
 
 def by_two_arms(

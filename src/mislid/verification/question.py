@@ -219,19 +219,12 @@ def _add(parts: dict[str, Value], question: Question, after: int) -> None:
     question.arrived += [after] * n
 
 
-@dataclass(frozen=True)
-class Claim:
-    """An answer, and its pairs (challenger, incumbent) by the time and the family that settled it.
-
-    With each pair is its number in the file.
-    """
-
-    answer: list[int]
-    pairs: dict[int, dict[By, list[tuple[int, int, int]]]]
+# Of a time and a family: numbers of pairs in the file, challengers and incumbents.
+Pairs = dict[int, dict[By, list[tuple[int, int, int]]]]
 
 
-def read_claim(given: Value, question: Question, entries: int) -> Claim:
-    """The claim has every pair of its answer once, or is empty."""
+def read_claim(given: Value, question: Question, entries: int) -> tuple[list[int], Pairs]:
+    """The answer and every pair of it, by the time and the family that settled it, or nothing."""
     parts = given.parts("answer", "pairs")
     index = {label: k for label, k in question.index.items() if label not in question.left}
     answer = list[int]()
@@ -246,7 +239,7 @@ def read_claim(given: Value, question: Question, entries: int) -> Claim:
     given_pairs = parts["pairs"].entries(missing)
     wanted = {(i, j) for i in index.values() if i not in answer for j in answer}
     families = By if question.features is not None else (By.TWO_ARMS,)
-    found = Claim(answer, {})
+    found: Pairs = {}
     for n, entry in enumerate(given_pairs):
         first, second, family, after = entry.entries(4)
         pair = first.whole(0, question.R - 1), second.whole(0, question.R - 1)
@@ -254,5 +247,5 @@ def read_claim(given: Value, question: Question, entries: int) -> Claim:
             raise entry.fail("a candidate outside the answer and one inside, which comes once")
         wanted.remove(pair)
         time, by = after.whole(1, entries), By(family.text(*families))
-        found.pairs.setdefault(time, {}).setdefault(by, []).append((n, *pair))
-    return found
+        found.setdefault(time, {}).setdefault(by, []).append((n, *pair))
+    return answer, found

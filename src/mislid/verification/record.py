@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mislid.verification.intervals import Interval, above, below, of_fraction
+from mislid.verification.intervals import above, below
 from mislid.verification.question import Kind, Question
 from mislid.verification.reading import Arms, Failure, Value, Vector
 
@@ -53,10 +53,6 @@ class Moment:
             - Fraction(total * total, max(int(n), 1) * self.units[0] ** 2)
             for n, total, square in given
         ]
-
-    def gap(self, i: int, j: int, tol: float) -> Interval:
-        """By how much j, with the tolerance, is above i."""
-        return of_fraction(self.means[j] - self.means[i] + Fraction(tol))
 
 
 @dataclass(frozen=True)
