@@ -22,8 +22,8 @@ from mislid.verification.intervals import Interval, exactly
 from mislid.verification.question import Kind
 from mislid.verification.reading import Vector
 
-LEVEL = 0.005
-THRESHOLD = float((-iv.log(LEVEL)).low)
+# Of the level 0.005.
+THRESHOLD = float((-iv.log(0.005)).low)
 HALF_LOG_TWO_PI = (iv.log(exactly(np.pi) + Interval(np.asarray(-1e-15), np.asarray(1e-15)))
                    + iv.log(2.0)) * 0.5  # fmt: skip
 

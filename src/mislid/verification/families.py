@@ -60,7 +60,6 @@ class Proofs:
         self.model, self.moment = model, moment
         counts = exactly(moment.counts)
         self.weights = (counts / exactly(question.noise).square).where(moment.counts > 0.0, 0.0)
-        self._scaled: dict[int, tuple[Distances, Interval]] = {}
 
     def of(self, name: By, pairs: list[Pair]) -> Interval:
         """What a family proves of pairs (n,); minus infinity where that is nothing."""
@@ -158,35 +157,33 @@ class Proofs:
 
     def _by_all_arms(self, pairs: list[Pair]) -> Interval:
         """What displacements of every arm prove: distances in weights q, one for each scale."""
-        family, cells = self.families[By.DIAGONAL], self._cells(By.DIAGONAL)
-        scaled = [self.scaled(scale) for scale in range(family.logs.low.size)]
-        heights = family.logs - iv.stack([price for _, price in scaled]) * 0.5
+        (scaled, heights), cells = self._scaled, self._cells(By.DIAGONAL)
         found, gaps = [], self._gaps(pairs)
         for n, pair in enumerate(pairs):
-            costs = iv.stack([distances.of_pair(pair, gaps[n]) for distances, _ in scaled])
+            costs = iv.stack([distances.of_pair(pair, gaps[n]) for distances in scaled])
             found.append(summed(costs, heights, cells))
         return iv.stack(found)
 
-    def scaled(self, scale: int) -> tuple[Distances, Interval]:
-        """Distances in weights q = w^2 s^2 / (1 + w s^2), and sum_k ln(1 + w_k s^2)."""
-        if scale not in self._scaled:
-            expected = self.weights * self.families[By.DIAGONAL].scales[scale].square
+    @cached_property
+    def _scaled(self) -> tuple[list[Distances], Interval]:
+        """Distances in weights q = w^2 s^2 / (1 + w s^2), and what is added to their squares."""
+        family, found, prices = self.families[By.DIAGONAL], list[Distances](), []
+        for scale in range(family.logs.low.size):
+            expected = self.weights * family.scales[scale].square
             q = self.weights * expected / (expected + 1.0)
             q = q.where(self.weights.low > 0.0, 0.0)
-            price = iv.log1p(expected.positive).sum()
-            self._scaled[scale] = Distances(self.model, q, self.centred[1]), price
-        return self._scaled[scale]
+            found.append(Distances(self.model, q, self.centred[1]))
+            prices.append(iv.log1p(expected.positive).sum())
+        return found, family.logs - iv.stack(prices) * 0.5
 
     def against_tube(self, threshold: float) -> bool:
         """Whether displacements of every arm may refute every model of the tube.
 
         Any model of the tube bounds the evidence against the nearest one from above.
         """
-        family, cells = self.families[By.DIAGONAL], self._cells(By.DIAGONAL)
-        scaled = [self.scaled(scale) for scale in range(family.logs.low.size)]
-        heights = family.logs - iv.stack([price for _, price in scaled]) * 0.5
+        (scaled, heights), cells = self._scaled, self._cells(By.DIAGONAL)
         values, costs = np.zeros(self.model.d), list[Interval]()
-        for distances, _ in scaled:
+        for distances in scaled:
             values = distances.nearest(values)
             costs.append(distances.from_model(values))
         return not float(summed(iv.stack(costs), heights, cells).high) < threshold

@@ -138,6 +138,8 @@ class Frame:
         self.e = largest_row(cross / np.outer(roots, roots))
         if not (np.all(self.D.low > 0.0) and self.e <= 0.5 and self.q <= 0.5):
             raise np.linalg.LinAlgError("the arms that were measured do not span the features")
+        # At most the least eigenvalue of V: |v|^2 <= (1 + q) |Q^-1 v|^2.
+        self.least = float(np.min((self.D * (exactly(1.0) - self.e) / (exactly(1.0) + self.q)).low))
 
     def volume(self, square: Interval) -> Interval:
         """ln det(I + s^2 V), at most, for s^2 (n,).
@@ -154,12 +156,6 @@ class Frame:
         """At least |rho|_(V^-1), of rows rho (n, d)."""
         along = product(rho, self.Q).square / self.D / (exactly(1.0) - self.e)
         return exactly(iv.sqrt(along.sum(axis=-1)).high)
-
-    @cached_property
-    def least(self) -> float:
-        """At most the least eigenvalue of V: |v|^2 <= (1 + q) |Q^-1 v|^2."""
-        found = self.D * (exactly(1.0) - self.e) / (exactly(1.0) + self.q)
-        return float(np.min(found.low))
 
 
 def largest_row(sizes: Matrix) -> float:

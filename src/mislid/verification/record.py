@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid.verification.intervals import above, below
 from mislid.verification.question import Kind, Question
-from mislid.verification.reading import Arms, Failure, Value, Vector
+from mislid.verification.reading import Arms, Value, Vector
 
 # Numbers of values are exact up to here.
 MOST_VALUES = 1 << 53
@@ -80,15 +82,13 @@ class Record:
         sums = [n * x for n, x in zip(count, whole, strict=True)]
         both = zip(sums, whole, told, strict=True)
         squares = [s * x * part + q * unit * unit for s, x, q in both]
-        units = unit, unit * unit * part
         # Values told together are so far from their mean, at most.
         reach = above(np.sqrt(self.squares * (1.0 - 1.0 / self.count)))
         low, high = below(self.value - reach).tolist(), above(self.value + reach).tolist()
         R, arm = self.R, self.arm.tolist()
         counts, totals, scatter = [0] * R, [0] * R, [0] * R
         least, most = [np.inf] * R, [-np.inf] * R
-        begin = 0
-        for time in times:
+        for begin, time in pairwise([0, *times]):
             for n in range(begin, time):
                 k = arm[n]
                 counts[k] += count[n]
@@ -96,9 +96,8 @@ class Record:
                 scatter[k] += squares[n]
                 least[k] = min(least[k], low[n])
                 most[k] = max(most[k], high[n])
-            begin = time
             yield Moment(
-                np.array(counts, np.float64), totals[:], scatter[:], units,
+                np.array(counts, np.float64), totals[:], scatter[:], (unit, unit * unit * part),
                 np.array(least), np.array(most),
             )  # fmt: skip
 
@@ -120,9 +119,8 @@ def read_record(given: Value, question: Question) -> Record:
     parts, kind = given.parts("arm", "value", "count", "squares"), question.kind
     arm = parts["arm"].integers(None, 0, question.R - 1)
     N = arm.size
-    late = np.array(question.arrived)[arm] > np.arange(N)
-    if late.any():
-        raise parts["arm"].fail(f"of candidates that had arrived; entry {int(np.argmax(late))}")
+    early = np.array(question.arrived)[arm] > np.arange(N)
+    _refuse(parts["arm"], early, "that of a candidate that had arrived")
     value = question.sign * parts["value"].vector(N)
     count, squares = np.ones(N, np.int64), np.zeros(N)
     if not parts["count"].absent:
@@ -133,16 +131,16 @@ def read_record(given: Value, question: Question) -> Record:
         squares = parts["squares"].vector(N, 0.0)
     elif kind not in (Kind.KNOWN, Kind.BERNOULLI) and np.any(count > 1):
         raise parts["squares"].fail("a list where values are told together")
-    alone = (count == 1) & (squares != 0.0)
-    if alone.any():
-        raise Failure(f"data.squares[{int(np.argmax(alone))}] must be 0 of one value")
+    _refuse(parts["squares"], (count == 1) & (squares != 0.0), "0 of one value")
     if question.has_bets:
         outside = (value < question.low) | (value > question.high)
-        if outside.any():
-            raise Failure(f"data.value[{int(np.argmax(outside))}] must be within the range")
+        _refuse(parts["value"], outside, "within the range")
     if kind == Kind.BERNOULLI:
         ones = value * count
-        part = np.abs(ones - np.rint(ones)) > WHOLE
-        if part.any():
-            raise Failure(f"data.value[{int(np.argmax(part))}] must be of values 0 and 1")
+        _refuse(parts["value"], np.abs(ones - np.rint(ones)) > WHOLE, "of values 0 and 1")
     return Record(question.R, arm, value, count, squares)
+
+
+def _refuse(given: Value, wrong: NDArray[np.bool_], wanted: str) -> None:
+    if wrong.any():
+        raise given.entries()[int(np.argmax(wrong))].fail(wanted)

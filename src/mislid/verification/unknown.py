@@ -47,24 +47,17 @@ class Arm:
     scatter: Interval
 
     @cached_property
-    def _a(self) -> Interval:
-        return ALPHA + 0.5 * self.n
-
-    @cached_property
-    def _q(self) -> Interval:
-        return SQUARES * self.n + 1.0
-
-    @cached_property
-    def _constant(self) -> Interval:
-        """What depends on the number of values alone, with the logarithms of the weights.
+    def _parts(self) -> tuple[Interval, Interval, Interval]:
+        """a, q, and what depends on the number of values alone, with the weights' logarithms.
 
         ln Gamma(a) - ln Gamma(alpha) - (n/2) ln alpha = (a - 1/2) ln(a / alpha) - n/2 and the
         difference of what Stirling's formula leaves: nothing large is taken from anything large.
         """
-        half, a = 0.5 * self.n, self._a
+        half = 0.5 * self.n
+        a, q = ALPHA + half, SQUARES * self.n + 1.0
         logs = (a - 0.5) * iv.log1p(exactly(half) / ALPHA) - half
         logs = logs + iv.log_gamma_beyond(a) - iv.log_gamma_beyond(ALPHA)
-        return logs - iv.log(self._q) * 0.5 + LOGS
+        return a, q, logs - iv.log(q) * 0.5 + LOGS
 
     def log(self, r: Vector) -> Interval:
         """A bound from below for every variance and every mean at least r (n,) from that here.
@@ -72,15 +65,15 @@ class Arm:
         r is negative on the side that speaks for the null, minus infinity for any mean. More kappa
         proves more on the side against the null, and less on the other: it is rounded accordingly.
         """
-        far = exactly(r[:, None]).square * self.n
-        kappa = (far + self.scatter) / (far / self._q + self.scatter)
+        (a, q, constant), far = self._parts, exactly(r[:, None]).square * self.n
+        kappa = (far + self.scatter) / (far / q + self.scatter)
         if self.scatter.high == 0.0:
-            kappa = self._q[None, :].where(np.ones_like(kappa.low, np.bool_), kappa)
+            kappa = q[None, :].where(np.ones_like(kappa.low, np.bool_), kappa)
         least = np.where(np.isfinite(kappa.low), np.maximum(kappa.low, 1.0), 1.0)
         most = np.where(np.isfinite(kappa.high), kappa.high, np.inf)
-        most = np.minimum(most, self._q.high)
-        part = _against(self._a, exactly(least)).where(r[:, None] >= 0.0, _for(self._a, most))
-        return iv.log_sum(self._constant + part)
+        most = np.minimum(most, q.high)
+        part = _against(a, exactly(least)).where(r[:, None] >= 0.0, _for(a, most))
+        return iv.log_sum(constant + part)
 
 
 def _against(a: Interval, kappa: Interval) -> Interval:

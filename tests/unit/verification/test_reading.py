@@ -183,7 +183,8 @@ def test_values_of_a_range_and_of_candidates_that_came() -> None:
     assert "values 0 and 1" in failure_of(small(question={"noise": noise}))
     added = {"after": 2, "kind": "add", "labels": ["c"], "features": None, "sd": None}
     early = {"arm": [0, 2] * 30}
-    assert "had arrived; entry 1" in failure_of(small(changes=[added], data=early))
+    failure = failure_of(small(changes=[added], data=early))
+    assert failure == "data.arm[1] must be that of a candidate that had arrived; got 2"
 
 
 def test_measured_arms_need_not_span_the_features() -> None:
