@@ -74,3 +74,46 @@ def test_evidence_is_that_of_brute_force(kind: str, features: bool) -> None:
 def test_evidence_of_hundreds_of_problems(kind: str, features: bool) -> None:
     rng = np.random.default_rng([8, KINDS.index(kind), features])
     assert compare(rng, kind, features, 60) > 3
+
+
+@pytest.mark.parametrize("kind", ["known", "unknown-equal", "range"])
+def test_the_basis_of_the_features_does_not_matter(kind: str) -> None:
+    """Nor does a column that depends on others, nor one that nearly does."""
+    rng = np.random.default_rng(3)
+    plain = drawn(rng, kind, features=True, rounds=30, K=5)
+    N = len(plain["data"]["arm"])
+    X = np.array(plain["question"]["features"])
+    others = [
+        X @ np.array([[3.0, 1.0], [2.0, 1.0]]),
+        np.column_stack([X, X @ [1.0, 2.0]]),
+        X @ np.array([[1.0, 1.0], [1e-9, 2e-9]]) * [1e30, 1e-30],
+    ]
+    with np.errstate(all="ignore"):
+        for by in (By.LINEAR, By.DIAGONAL):
+            expected = float(proofs_of(plain, N).of(by, [(0, 1)]).low[0])
+            for n, other in enumerate(others):
+                question = {**plain["question"], "features": other.tolist()}
+                found = float(proofs_of({**plain, "question": question}, N).of(by, [(0, 1)]).low[0])
+                assert found == pytest.approx(expected, rel=1e-4 if n == 2 else 1e-8), (by, n)
+
+
+def test_the_level_of_the_means_does_not_matter() -> None:
+    """Values that are exact at either level have the same evidence, to the digits of bounds."""
+    rng = np.random.default_rng(4)
+    arm = np.arange(400) % 4
+    value = np.rint(1024.0 * (arm + rng.normal(size=400))) / 1024.0
+    features = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]]
+    for noise in ({"kind": "known", "sd": [1.0]}, {"kind": "unknown"}, {"kind": "unknown-equal"}):
+        found = []
+        for level in (0.0, 2.0**38):
+            plain = drawn(rng, "known", K=4, rounds=1)
+            plain["question"] |= {"noise": noise, "tolerance": 0.0, "direction": "maximize"}
+            if noise["kind"] != "unknown":
+                plain["question"] |= {"features": features, "misspecification": 0.1}
+            plain["data"] |= {"arm": arm.tolist(), "value": (value + level).tolist()}
+            families = list(By) if noise["kind"] != "unknown" else [By.TWO_ARMS]
+            with np.errstate(all="ignore"):
+                proofs = proofs_of(plain, 400)
+                found.append([float(proofs.of(by, [(0, 3)]).low[0]) for by in families])
+        assert min(found[0]) > 20.0
+        assert found[1] == pytest.approx(found[0], rel=1e-9)
