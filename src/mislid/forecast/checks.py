@@ -184,7 +184,7 @@ def _disagreement(overview: Overview) -> str:
 
 
 def _stuck(overview: Overview) -> str:
-    """A message if every open pair needs a candidate that can no longer be measured, or nothing."""
+    """A message if every open pair needs a candidate that can no longer be measured, else ""."""
     engine, counts = overview.engine, overview.counts
     python = is_python(overview.settings.stopping)
     if overview.decision is not None or python or not engine.is_estimated:

@@ -167,7 +167,7 @@ def result_now(overview: Overview) -> ResultNow:
     proofs = pair_evidence(overview, answer, structured=question.structured)
     found = proofs.at(question.model.misspecification)
     order = np.argsort(found, kind="stable")
-    price = settings.error_rate / settings.delta  # for changes of the question during the study
+    price = settings.error_rate / settings.delta  # for candidates that were added or left
     level, labels = proofs.data.families.level, overview.candidates.labels
     open_pairs = proofs.pairs[order[found[order] < level]].tolist()
     return ResultNow(
