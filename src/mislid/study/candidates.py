@@ -34,8 +34,8 @@ class Candidates:
     columns
         Names of the features, or None.
     late
-        Indices of candidates that were added after values of others were seen. Proofs that use
-        features are stated in coordinates that are computed without these candidates.
+        Indices of candidates that were added to an existing study. Proofs that use features are
+        stated in coordinates that are computed without these candidates.
 
     Examples
     --------

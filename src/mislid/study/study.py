@@ -912,7 +912,7 @@ class Study:
         m, delta, tolerance, misspecification
             The other question; None keeps the study's value.
         simulations
-            As in `progress`.
+            Number of simulated runs, at least 1 and 19 by default.
 
         Returns
         -------
