@@ -87,7 +87,7 @@ class Expected:
 
 
 def best_design(X: Matrix) -> Vector:
-    """G-optimal design: shares (K,) of the measurements that minimize the largest variance.
+    """Shares (K,) of a G-optimal design, which minimizes the largest prediction variance.
 
     By the equivalence theorem, the optimum of the largest prediction variance is d over the number
     of measurements. Multiplicative updates by the arms' variances converge to it.

@@ -42,9 +42,9 @@ SIMULATIONS = 2 * TAIL - 1
 ASKED = ("m", "delta", "tolerance", "misspecification")
 # A run is abandoned once it is this many times as long as the study.
 HORIZON = 100
-# Repeats of a proposal: at most these shares of the arm's measurements, and of the run's. With more
-# than MANY_ARMS arms the share of the arm's is larger, because the number of rounds grows with the
-# number of arms.
+# Repeats of a proposal: at most these shares of the arm's measurements, and of the run's. The
+# number of rounds grows with the number of arms, so the first share does too, up to 1 for MANY_ARMS
+# arms.
 ARM_SHARE, RUN_SHARE, MANY_ARMS = 0.2, 0.05, 100
 # After MANY_ROUNDS rounds, a proposal is repeated for at least this share of all measurements.
 MANY_ROUNDS, LEAST_SHARE = 300, 0.05
@@ -148,9 +148,9 @@ class WhatIf(Forecast):
     changed
         Which of them differ from the study's settings.
     decided_now, answer_now
-        Whether the current data satisfy the stopping rule, and the m candidates with the best
-        estimates. Data that contradict the question never satisfy it. Its delta may not cover a
-        question that was chosen after a look at the data: see docs/planning.md.
+        Whether the current data, tested once, satisfy the stopping rule, and the m candidates with
+        the best estimates. Data that contradict the question never satisfy it. Its delta may not
+        cover a question that was chosen after seeing the data: see docs/planning.md.
     """
 
     m: int

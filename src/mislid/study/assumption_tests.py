@@ -30,8 +30,8 @@ NOISE_LEVEL = 0.01
 LOOK_AGAIN = 1.02
 
 
-# Standard deviations beyond which a value is implausible: Gaussian noise exceeds them twice in a
-# thousand million measurements.
+# Standard deviations beyond which a value is implausible: Gaussian noise exceeds them with
+# probability 2e-9.
 FAR = 6.0
 # Degrees of freedom required for a plausible range if the noise is only estimated.
 FREEDOM = 10.0

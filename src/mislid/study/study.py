@@ -178,9 +178,9 @@ class Study:
         max_per_candidate
             The most trials of one candidate in the batch.
         replicates
-            Number of trials per chosen candidate. n is the total number of trials and must be a
-            multiple. A worker's own open trials come first and count towards all three limits, so
-            that there may be fewer than n trials.
+            Number of trials that each choice of a candidate adds. n is the total number of trials
+            and must be a multiple. A worker's own open trials come first and count towards all
+            three limits, so that there may be fewer than n trials.
         key
             Any new text: a repeated call with the same key returns the same trials. Not needed with
             a named worker.

@@ -40,7 +40,7 @@ STUDIES = sa.Table(
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("last", sa.Integer, nullable=False),
     sa.Column("summary", sa.Text),
-    sqlite_autoincrement=True,  # a deleted study's key is not given again
+    sqlite_autoincrement=True,  # never reuse a deleted study's key
 )
 EVENTS = sa.Table(
     "mislid_events",
