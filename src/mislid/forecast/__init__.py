@@ -1,6 +1,6 @@
-"""Forecasts, what-ifs, sensitivity, planning and other questions to a study's data.
+"""Forecasts, sensitivity analysis, planning and evidence from a study's data.
 
-Nothing here changes a study. The methods of `mislid.study.Study` call these functions.
+No function here changes a study. The methods of `mislid.study.Study` call them.
 """
 
 from mislid.forecast.checks import Sensitivity, StudyWarning

@@ -1,6 +1,6 @@
 """Sensitivity of an answer to the misspecification, and warnings.
 
-All statements of a sensitivity are true on one event with probability 1 - delta: docs/checks.md has
+All statements of a sensitivity hold simultaneously with probability 1 - delta. docs/checks.md has
 the proof.
 """
 
@@ -25,7 +25,8 @@ from mislid.study.state import NOISE
 if TYPE_CHECKING:
     from mislid.forecast.overview import Overview
 
-# Beside a candidate that cannot be measured any more, this many times its measurements suffice.
+# If one candidate of a pair can no longer be measured, more measurements of the other one hardly
+# help once it has this many times as many.
 ENOUGH = 10.0
 # The most candidates that a warning names.
 MOST_NAMED = 3
@@ -40,18 +41,19 @@ class Sensitivity(PlainRecord):
     declared
         The misspecification of the study.
     largest
-        The largest misspecification for which the data prove the present answer; None if there is
+        The largest misspecification for which the data prove the current answer; None if there is
         none, infinite if they prove it without any structure.
     answer
-        The answer that this is about, best first; None if `largest` is.
+        The current answer, best first; None if `largest` is None.
     smallest
-        The data refute every misspecification below this.
+        The data refute every misspecification below this value.
     level
-        `largest` and `smallest` are right, at all times and for all misspecifications at once,
-        with probability 1 - level. Where infinity was declared and decided at, the decision is
-        another event: 1 - 2 level together.
+        `largest` and `smallest` are correct at all times and for all misspecifications
+        simultaneously, with probability 1 - level. If the declared misspecification is infinite
+        and the study has decided, the decision rests on a separate event: together, the
+        probability is 1 - 2 level.
     proven
-        Whether the rule is `guaranteed`, and the data do not refute the declared noise.
+        Whether the stopping rule is `guaranteed` and the data do not refute the declared noise.
     """
 
     declared: float
@@ -63,7 +65,7 @@ class Sensitivity(PlainRecord):
 
     @property
     def statement(self) -> str:
-        """What the data prove and refute, in a sentence."""
+        """A sentence on what the data prove and refute."""
         if not self.proven:
             words = "nothing is proved"
         elif self.largest is None:
@@ -80,7 +82,7 @@ class Sensitivity(PlainRecord):
 
 
 def sensitivity(overview: Overview) -> Sensitivity:
-    """Sensitivity of the leaders."""
+    """The sensitivity of the current answer."""
     engine, candidates = overview.engine, overview.candidates
     declared = engine.question.model.misspecification
     if candidates.features is None:
@@ -102,7 +104,7 @@ def sensitivity(overview: Overview) -> Sensitivity:
         verdict = overview.verdict
         own = verdict is not None and set(verdict.answer) == set(overview.leaders)
         if math.isinf(declared) and own:
-            largest = math.inf  # by the study's own M, where that is another one
+            largest = math.inf  # proved with the study's M, which may differ from the one here
     return Sensitivity(
         declared=declared,
         largest=largest,
@@ -121,12 +123,12 @@ class StudyWarning(PlainRecord):
     ----------
     kind
         `misspecification`, `noise` or `decision`: the data refute what was declared or recorded.
-        `disagreement`: later data prefer another answer. `stuck`: open pairs need candidates that
-        cannot be measured any more. `constant`: no candidate has two different values, though the
-        noise is unknown. `diverged`: this release, or this machine, would choose other candidates
-        than the log has.
+        `disagreement`: later data favor another answer. `stuck`: the open pairs involve candidates
+        that can no longer be measured. `constant`: the noise is unknown, but all values of each
+        candidate are equal. `diverged`: this release, or this machine, would choose other
+        candidates than the log records.
     message
-        What was found, and what to do.
+        The finding and the recommended action.
     """
 
     kind: str
@@ -134,7 +136,7 @@ class StudyWarning(PlainRecord):
 
 
 def warnings_of(overview: Overview) -> tuple[StudyWarning, ...]:
-    """All reasons for doubt."""
+    """All warnings about a study."""
     found = [
         StudyWarning(one.what, words + (_suspects(overview) if one.what == NOISE else ""))
         for one, words in zip(overview.refuted, overview.contradictions, strict=True)
@@ -182,7 +184,7 @@ def _disagreement(overview: Overview) -> str:
 
 
 def _stuck(overview: Overview) -> str:
-    """All open pairs need candidates that cannot be measured any more."""
+    """A message if every open pair needs a candidate that can no longer be measured, else ""."""
     engine, counts = overview.engine, overview.counts
     python = is_python(overview.settings.stopping)
     if overview.decision is not None or python or not engine.is_estimated:

@@ -1,8 +1,9 @@
-"""What a study's measurements prove: evidence of pairs, intervals, and statements from both.
+"""Evidence for pairs, confidence intervals, and the statements that follow from them.
 
-The best answer so far is judged by the evidence of the study's own question. Thresholds and ranks
-follow from the intervals of all means, so all of them hold together, at all times, with probability
-1 - delta, if the declarations are right. Intervals rest on another event, see docs/checks.md.
+The p-value of the best answer so far uses the evidence for the study's question. Thresholds and
+ranks follow from the intervals of all means. They hold simultaneously, at all times, with
+probability 1 - delta, if the declarations are correct. The intervals rest on a separate event: see
+docs/checks.md.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ from mislid.study.settings import EQUAL, GUARANTEED, KNOWN
 if TYPE_CHECKING:
     from mislid.forecast.overview import Overview
 
-# Earlier times at which two arms are looked at, besides those when pairs were settled.
+# The most earlier times at which the evidence for two arms is computed, besides those at which
+# pairs were settled.
 MOST_LOOKS = 100
 
 
 def intervals(overview: Overview) -> Matrix:
-    """Confidence intervals (K, 2) for all means, in the user's sign."""
+    """Confidence intervals (K, 2) for all means, with the user's sign."""
     engine = overview.engine
     ends = intervals_of(engine.question, overview.counts, engine.means, engine.scatter)
     return ends if overview.settings.sign > 0 else 0.0 - ends[:, ::-1]  # no -0.0
@@ -44,11 +46,11 @@ def intervals(overview: Overview) -> Matrix:
 def pair_evidence(
     overview: Overview, answer: tuple[int, ...], *, structured: bool
 ) -> AnswerEvidence:
-    """Evidence for the pairs of an answer, by the M in which features have a weight, or not.
+    """Evidence for the pairs of an answer, with or without (`structured`) the features.
 
-    Pairs that were settled earlier by the study's own M stay settled: by two arms for every
-    misspecification, by the features for those up to the declared one. Where the noise is not
-    known, they stay so for those up to the declared one.
+    A pair that was settled with the study's M stays settled: for every misspecification if two
+    arms settled it, for those up to the declared one if the features did. If the noise is unknown,
+    it stays settled only up to the declared misspecification.
     """
     engine = overview.engine
     question = engine.question
@@ -60,7 +62,7 @@ def pair_evidence(
     settled = _settled(overview, found.pairs)
     known = np.where(settled > 0, families.level, -math.inf)
     always = None
-    if data.own_values is None:  # by values alone it takes too long
+    if data.own_values is None:  # with evidence from individual values it would take too long
         times = np.union1d(_some(overview.looks), settled[settled > 0])
         always = np.full(len(found.pairs), -math.inf)
         for earlier in _standings(overview, families, times.tolist()):
@@ -72,7 +74,7 @@ def _standing(
     overview: Overview, families: Families, counts: Vector, means: Vector, scatter: Vector | None
 ) -> Standing:
     question = overview.engine.question
-    # Not the engine's weights, which include pretended measurements for some published rules.
+    # The engine's weights are no use here: for some published rules they include pseudo-counts.
     weights, own = counts / question.noise**2, None
     if question.noise_model not in (KNOWN, EQUAL):
         noise, apart = (question.noise_model, question.reward_range), np.zeros(question.K)
@@ -83,7 +85,7 @@ def _standing(
 
 
 def _standings(overview: Overview, families: Families, times: Iterable[int]) -> Iterator[Standing]:
-    """The data after each of these numbers of measurements."""
+    """The data after each of the given numbers of measurements."""
     question, arms = overview.engine.question, overview.arms
     values, K = overview.settings.sign * overview.values, question.K
     running = scatter_over_time(question.noise_model, question.reward_range, arms, values)
@@ -95,7 +97,7 @@ def _standings(overview: Overview, families: Families, times: Iterable[int]) -> 
 
 
 def _settled(overview: Overview, pairs: Pairs) -> NDArray[np.int64]:
-    """Numbers of measurements (n,) by which pairs were settled; 0 for open ones."""
+    """Numbers of measurements (n,) after which the pairs were settled; 0 for open pairs."""
     settled, verdict, least = overview.engine.settled(), overview.verdict, 0
     if verdict is not None and overview.engine.stopping.name == GUARANTEED:
         least = verdict.samples if set(verdict.answer) == set(pairs[:, 1].tolist()) else 0
@@ -103,7 +105,7 @@ def _settled(overview: Overview, pairs: Pairs) -> NDArray[np.int64]:
 
 
 def _some(times: NDArray[np.int64]) -> NDArray[np.int64]:
-    """At most `MOST_LOOKS` of many times, closer to each other at first."""
+    """At most `MOST_LOOKS` of the times, on a geometric grid."""
     if times.size <= MOST_LOOKS:
         return times
     return times[np.unique(np.geomspace(1, times.size, MOST_LOOKS).astype(np.int64)) - 1]
@@ -114,13 +116,13 @@ def proved_range(overview: Overview) -> tuple[float | None, float]:
     engine, delta = overview.engine, overview.settings.delta
     if not overview.leaders or not np.all(engine.counts[engine.design] > 0):
         return None, 0.0
-    # Features have a weight here, also where the study's own M gives them none.
+    # Features have weight here, even if the study's M gives them none.
     proofs = pair_evidence(overview, overview.leaders, structured=True)
     return proofs.reach(-math.log(delta)), residuals(overview).least(delta)
 
 
 def residuals(overview: Overview) -> Residuals:
-    """How far the means are from linear in the features: what the data refute."""
+    """Residuals of the means from the linear model, for tests of the misspecification."""
     engine = overview.engine
     question, data = engine.question, (overview.counts, engine.means)
     spread = spread_of(question.noise_model, *data, engine.scatter)
@@ -134,14 +136,15 @@ class ResultNow(PlainRecord):
     Attributes
     ----------
     answer
-        The m candidates of the decision or, before there is one, of the estimates, best first;
-        empty before there is an estimate.
+        The decided answer or, before the decision, the m candidates with the best estimates, best
+        first. Empty before there are estimates.
     p_value
-        If the answer is wrong, this is ever at most p with probability at most p, for every p,
-        however often one looks. 1 where the data contradict the declarations.
+        An anytime-valid p-value: if the answer is wrong, the probability that it ever falls to p
+        or below is at most p, for every p, no matter how often one looks. 1 if the data contradict
+        the declarations.
     pairs
-        The pairs (challenger, incumbent) that are not told apart at the study's error rate yet,
-        hardest first.
+        The pairs (challenger, incumbent) that the data do not yet distinguish at the study's error
+        rate, hardest first.
     samples
         Number of measurements.
     contradicted
@@ -164,7 +167,7 @@ def result_now(overview: Overview) -> ResultNow:
     proofs = pair_evidence(overview, answer, structured=question.structured)
     found = proofs.at(question.model.misspecification)
     order = np.argsort(found, kind="stable")
-    price = settings.error_rate / settings.delta  # of candidates that came or left
+    price = settings.error_rate / settings.delta  # for candidates that were added or left
     level, labels = proofs.data.families.level, overview.candidates.labels
     open_pairs = proofs.pairs[order[found[order] < level]].tolist()
     return ResultNow(
@@ -178,15 +181,15 @@ def result_now(overview: Overview) -> ResultNow:
 
 @dataclass(frozen=True, slots=True)
 class Threshold(PlainRecord):
-    """Which candidates are proved to be above or below a threshold.
+    """The candidates that are proved to be above or below a threshold.
 
     Attributes
     ----------
     threshold
-        The value.
+        The threshold.
     above, below, open
-        Candidates whose means are proved to be above it, below it, and the others; in each, first
-        those that are farthest on one side.
+        The candidates whose means are proved to be above it, those proved to be below it, and the
+        others. Each group lists the clearest cases first.
     """
 
     threshold: float
@@ -196,7 +199,7 @@ class Threshold(PlainRecord):
 
 
 def on_sides(overview: Overview, threshold: float) -> Threshold:
-    """Which candidates are above a threshold, and which below, by their intervals."""
+    """Candidates above and below a threshold, according to their intervals."""
     at = as_number(threshold, "threshold", low=-math.inf, high=math.inf)
     low, high = overview.intervals.T
     order = np.argsort(-np.maximum(low - at, at - high), kind="stable")
@@ -214,9 +217,9 @@ class Ranking(PlainRecord):
     order
         All candidates, best first by their estimates.
     ranks
-        For each of them, in this order, the best and the worst place that it may have.
+        For each candidate of `order`, the best and the worst rank that the data allow.
     tops
-        Every n for which the n first of `order` are proved to be the n best.
+        Every n for which the first n of `order` are proved to be the n best.
 
     Examples
     --------
@@ -233,13 +236,13 @@ class Ranking(PlainRecord):
 
 
 def ranking(overview: Overview) -> Ranking:
-    """The places that candidates may have, by their intervals."""
+    """The ranks that the candidates' intervals allow."""
     engine = overview.engine
     if not engine.is_estimated:
         raise ProblemError("ranking needs an estimate: measure the first design first")
     low, high = np.sort(overview.settings.sign * overview.intervals).T
     order = np.argsort(-engine.estimate, kind="stable")
-    first = 1 + (low[None, :] > high[:, None]).sum(axis=1)  # so many are surely better
+    first = 1 + (low[None, :] > high[:, None]).sum(axis=1)  # 1 + number of surely better ones
     last = high.size - (high[None, :] < low[:, None]).sum(axis=1)
     rest = np.maximum.accumulate(high[order][::-1])[::-1]
     inner = np.minimum.accumulate(low[order])
@@ -252,23 +255,23 @@ def ranking(overview: Overview) -> Ranking:
 
 @dataclass(frozen=True, slots=True)
 class EstimateRow(PlainRecord):
-    """What is known of a candidate.
+    """Estimates for one candidate.
 
     Attributes
     ----------
     label, count, mean
-        The candidate, its measurements and their mean; None before the first.
+        The candidate, the number of its measurements, and their mean (None before the first).
     lower, upper
-        An interval for its true mean. All intervals hold at all times at once with probability
-        1 - delta, if the declared noise and misspecification are right.
+        A confidence interval for its true mean. All intervals hold at all times simultaneously with
+        probability 1 - delta, if the declared noise and misspecification are correct.
     model, residual
-        The mean in the nearest model of the declared misspecification, and how far the empirical
-        mean is above it; None without features, or before there is an estimate.
+        The mean in the closest model with the declared misspecification, and the empirical mean
+        minus that. None without features, or before there is an estimate.
     in_answer
-        Whether it is in the answer or, before there is one, among the m best estimates.
+        Whether it is in the answer or, before the decision, among the m best estimates.
     evidence, threshold
-        The evidence, in nats, of the weakest of its pairs, and the amount that is needed,
-        ln(1/delta). None while there is none.
+        The evidence, in nats, for the weakest of its pairs (None before there is any), and the
+        required evidence, ln(1/delta).
     """
 
     label: Label
@@ -284,7 +287,7 @@ class EstimateRow(PlainRecord):
 
 
 def estimate_rows(overview: Overview) -> list[EstimateRow]:
-    """A row for every candidate, in their order."""
+    """One row per candidate, in the study's order."""
     arms, candidates = range(overview.K), overview.candidates
     model = overview.estimates if candidates.features is not None else np.full(overview.K, math.nan)
     columns = (
@@ -306,7 +309,7 @@ def _known(numbers: Vector) -> list[float | None]:
 
 
 def _weakest(overview: Overview) -> Vector:
-    """Evidence (K,) of every arm's weakest pair; nan where there is none."""
+    """Evidence (K,) for the weakest pair of every arm; nan if there is none."""
     if not overview.leaders:
         return np.full(overview.K, math.nan)
     question, least = overview.engine.question, np.full(overview.K, math.inf)

@@ -1,4 +1,4 @@
-"""A study at one moment: what `mislid study status`, a report or a server shows."""
+"""Snapshot of a study, as shown by `mislid study status`, reports and the server."""
 
 from __future__ import annotations
 
@@ -23,29 +23,28 @@ from mislid.study.session import Session
 from mislid.study.settings import GUARANTEED, UNKNOWN, Settings
 from mislid.study.state import NOISE, summary_of
 
-# Pairs times candidates beyond which searches over all pairs take more than some seconds.
+# Pairs times candidates above which a search over all pairs takes more than a few seconds.
 LARGEST_GAME = 400_000
 
 
 class Overview:
-    """A study after a number of its events; `Study.overview` gives one.
+    """Snapshot of a study after some event; returned by `Study.overview`.
 
-    Everything in it is about the same moment, also what is computed when it is first asked for: the
-    study goes on without changing it. Arms are indices of candidates, and shapes are (K,) where
-    nothing else is said. Values and means have the user's sign, also where the smallest are the
-    best.
+    All attributes describe the same moment, including those that are computed on first access:
+    later events do not change the snapshot. Arms are indices of candidates. Arrays have shape (K,)
+    unless stated otherwise. Values and means have the user's sign, even if smaller is better.
 
     Attributes
     ----------
     settings, candidates, labels, K
-        The question, the candidates' labels as texts, and their number.
+        The question, the candidates, their labels as texts, and their number.
     summary, name
-        Name, status and sizes.
+        The study's name, status and sizes; and its name.
     arms, values, samples
-        The n measurements in their order: indices of candidates, and what was measured; and n.
+        Candidate indices (n,) and values (n,) of the measurements, in order, and n.
     looks
-        Numbers of measurements after each event that had any, increasing. The measurements of one
-        event may have come in any order.
+        Number of measurements after each event that added any, increasing. The order in which
+        the measurements of one event were made is unknown.
     waiting
         Arms of open trials.
     decision
@@ -53,35 +52,36 @@ class Overview:
     verdict
         The decision that the rules of this release make from the same log, or None.
     refuted, contradictions
-        What the data refute of the declarations, as records and as sentences; then nothing is
-        proved.
+        The declarations that the data refute, as records and as sentences. If there are any,
+        nothing is proved.
     status, decided
-        `running`, `decided` or `contradicted`, and whether there is an answer that stands.
+        `running`, `decided` or `contradicted`, and whether the study has a valid answer.
     rule, proven
-        The stopping rule, with its description and proof, and whether an answer is, or will be,
+        The stopping rule, with its description and proof, and whether its answer is, or will be,
         proven.
     corrections, withdrawn
         Corrected values and withdrawn decisions; their arms are those of the roster.
     roster
-        All candidates that ever were in the study.
+        All candidates that were ever in the study.
     events, fingerprint
         Number of events in the log, and the seal of the last one, a SHA-256 of all of them.
     engine
-        The rules with all measurements. Where the study's own rules are not available, other rules
-        with the same estimates.
+        The study's rules after all measurements. If these rules are unavailable, other rules with
+        the same estimates.
     has_rules, rules
-        Whether the rules are the study's own, and the rules that were given as objects.
+        Whether the study's rules are available, and the rules that were given as objects.
     trials, diverged
-        Number of trials, and of those for which the rules would now choose another arm than the log
-        records.
+        Number of trials, and number of those for which the rules would now choose another arm than
+        the log records.
     counts, means, estimates
-        Measurements of every candidate, their means, nan where there are none, and the model's
-        estimates of them, nan before there are any.
+        Number of measurements of every candidate, their means (nan without measurements), and the
+        model's estimates of the means (nan before there are any).
     best_now, leaders
-        The m arms with the best estimates, best first, empty before there are estimates; and the
-        answer or, before there is one, the same.
+        The m arms with the best estimates, best first (empty before there are estimates); and the
+        answer or, before the decision, `best_now`.
     order
-        The leaders, then the others by their estimates, best first; without data last.
+        All arms: the leaders, then the others by their estimates, best first, those without data
+        last.
 
     Examples
     --------
@@ -136,14 +136,14 @@ class Overview:
 
     @property
     def is_large(self) -> bool:
-        """Whether searches over all pairs take more than some seconds."""
+        """Whether a search over all pairs takes more than a few seconds."""
         return self.K * self.settings.m * (self.K - self.settings.m) > LARGEST_GAME
 
     @cached_property
     def intervals(self) -> Matrix:
-        """Confidence intervals (K, 2) for the true means, infinite where nothing is known.
+        """Confidence intervals (K, 2) for the true means, infinite if the data say nothing.
 
-        All of them hold at all times with probability at least 1 - delta.
+        They hold simultaneously at all times with probability at least 1 - delta.
         """
         return intervals(self)
 
@@ -151,7 +151,7 @@ class Overview:
     def proved(self) -> tuple[float | None, float] | None:
         """The largest misspecification for which the leaders are proved, and the least not refuted.
 
-        None where features prove nothing, or the search would take long.
+        None if features prove nothing, or if the search would take long.
         """
         usable = self.settings.is_structured and self.rule.name == GUARANTEED and self.samples > 0
         if usable and not self.is_large and not self.noise_refuted:
@@ -161,23 +161,23 @@ class Overview:
 
     @cached_property
     def warnings(self) -> tuple[StudyWarning, ...]:
-        """As `Study.warnings` gives them, without the `contradictions`."""
+        """The warnings of `Study.warnings`, without the `contradictions`."""
         known = {one.what for one in self.refuted}
         return tuple(one for one in warnings_of(self) if one.kind not in known)
 
     @cached_property
     def progress(self) -> StudyProgress:
-        """As `Study.progress` gives it, with simulations of the rest."""
+        """The result of `Study.progress`, with a simulated forecast."""
         return progress(self)
 
     @cached_property
     def standing(self) -> StudyProgress:
-        """`progress` without simulations."""
+        """`progress` without a forecast."""
         return progress(self, simulations=0)
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:
-        """As `Study.sensitivity` gives it; None where features prove nothing."""
+        """The result of `Study.sensitivity`; None if features prove nothing."""
         useless = self.candidates.features is None or self.settings.noise_model == UNKNOWN
         return None if useless else sensitivity(self)
 
@@ -192,22 +192,22 @@ class Overview:
         Returns
         -------
         tuple of str or int
-            In the same order.
+            One label per arm, in the same order.
         """
         return tuple(self.candidates.labels[arm] for arm in arms)
 
     def to_dict(self, *, forecast: bool = True) -> dict[str, Any]:
-        """What `mislid study status --format json` prints: values of JSON.
+        """JSON-compatible values, as printed by `mislid study status --format json`.
 
         Parameters
         ----------
         forecast
-            Whether to simulate the rest of the study, which takes a while.
+            Whether to simulate the rest of the study, which may take several seconds.
 
         Returns
         -------
         dict
-            How the study stands.
+            The study's question, progress, answer and warnings.
         """
         standing = (self.progress if forecast else self.standing).to_dict()
         settings, roster, labels = self.settings, self.roster, self.roster.register.labels
@@ -245,7 +245,7 @@ class Overview:
 
 
 def guarantee(settings: Settings, *, contradicted: bool = False) -> str:
-    """What is guaranteed of an answer, as a phrase.
+    """The guarantee for the answer, as a phrase.
 
     >>> from mislid import create_study
     >>> guarantee(create_study(candidates=["a", "b"], m=1, stopping="heuristic", noise=1).settings)

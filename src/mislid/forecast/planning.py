@@ -1,9 +1,9 @@
-"""Planning: what a number of measurements can be expected to prove, before there are any.
+"""Planning: sample sizes and detectable gaps, before any measurement.
 
-A rough plan in closed form, by the evidence of the rule `guaranteed`. Measurements are spread
-evenly, or over a design that is best for the features' worst prediction, and the empirical gap of
-two candidates is taken to be the true one. A study chooses better as it learns what is near the
-border, and noise helps or hinders: the numbers are for comparison.
+The calculation is in closed form and rough. It uses the evidence of the stopping rule `guaranteed`,
+spreads the measurements evenly or over a G-optimal design, and takes the empirical gap between two
+candidates to be the true gap. An adaptive study usually needs fewer measurements, and noise changes
+the number either way: use these numbers to compare plans.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from mislid.study.results import PlainRecord
 from mislid.study.settings import UNKNOWN, Settings
 
 T = TypeVar("T", int, float)
-# Pairs whose evidence is looked at: those that the features tell apart worst.
+# Number of pairs whose evidence is computed: those that the features distinguish worst.
 WORST = 200
-# Relative accuracy of a design's worst prediction, and steps to get there.
+# Relative accuracy of a design's largest prediction variance, and the most iterations.
 ACCURACY, STEPS = 0.02, 2_000
-# The most measurements, and gaps in units of the noise, each larger by a ten-thousandth.
+# The most measurements, and a geometric grid of gaps in units of the noise.
 MOST, GAPS = 10**15, 1.0001 ** np.arange(-200_000, 200_000)
 
 
 class Expected:
-    """Evidence to be expected for two candidates of a study that differ by a gap.
+    """Expected evidence for two candidates that differ by a given gap.
 
-    A misspecification of None stands for a study without features.
+    A misspecification of None means a study without features.
     """
 
     def __init__(self, settings: Settings, candidates: Candidates) -> None:
         self.settings, self.candidates = settings, candidates
-        # Of a typical candidate, as in the rule itself: half of the range of bounded values, and 1
-        # where it is not known.
+        # The noise of a typical candidate, as in the stopping rule: half of the range for bounded
+        # values, 1 if it is unknown.
         self.noise = math.exp(float(np.mean(np.log(settings.deviations(candidates.K)))))
         self.is_known = settings.noise_model not in UNDECLARED
 
     def samples(self, gap: float, misspecification: float | None = None) -> int | None:
-        """Measurements that prove a gap; None where there would be no end."""
+        """Number of measurements that prove a gap; None if no number does."""
         return _first(range(1, MOST), lambda n: self._is_enough(gap, n, misspecification))
 
     def gap(self, samples: int, misspecification: float | None = None) -> float | None:
-        """The least gap that this many measurements prove."""
+        """The smallest gap that the given number of measurements proves; None if no gap."""
         gaps = [0.0, *(self.noise * GAPS).tolist()]
         return _first(gaps, lambda gap: self._is_enough(gap, samples, misspecification))
 
@@ -76,7 +76,7 @@ class Expected:
 
     @cached_property
     def _worst(self) -> tuple[Matrix, Vector, Pairs]:
-        """Features, the best design, and the pairs whose difference it predicts worst."""
+        """Features, their G-optimal design, and the pairs whose difference it predicts worst."""
         X = coordinates(self.candidates.model(math.inf)).matrix
         design = best_design(X)
         variances = X @ np.linalg.solve((X * design[:, None]).T @ X, X.T)
@@ -87,10 +87,10 @@ class Expected:
 
 
 def best_design(X: Matrix) -> Vector:
-    """Shares (K,) of the measurements that make the worst of all predictions best.
+    """Shares (K,) of a G-optimal design, which minimizes the largest prediction variance.
 
-    By the equivalence theorem its variance is then d over the number of measurements; shares
-    are multiplied by how badly an arm is predicted until that is so.
+    By the equivalence theorem, the optimum of the largest prediction variance is d over the number
+    of measurements. Multiplicative updates by the arms' variances converge to it.
 
     >>> best_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])).round(1).tolist()
     [0.5, 0.5, 0.0]
@@ -107,7 +107,7 @@ def best_design(X: Matrix) -> Vector:
 
 
 def _first(numbers: Sequence[T], enough: Callable[[T], bool]) -> T | None:
-    """The first of increasing numbers that is enough; None if none is.
+    """The smallest of increasing numbers that is enough; None if none is.
 
     >>> _first(range(100), lambda n: n > 10)
     11
@@ -118,21 +118,21 @@ def _first(numbers: Sequence[T], enough: Callable[[T], bool]) -> T | None:
 
 @dataclass(frozen=True, slots=True)
 class Expectation(PlainRecord):
-    """What can be expected of a study, as numbers of measurements or as gaps.
+    """Expected sample sizes (`features_check`) or detectable gaps (`budget_check`).
 
     Attributes
     ----------
     without
-        Measurements in all to tell any two candidates apart that differ by the noise, or the least
-        gap that a budget can be expected to prove, without features.
+        Without features: the total number of measurements that distinguishes any two candidates
+        whose means differ by the noise, or the smallest gap that a budget can be expected to prove.
     linear, declared
-        The same with features, if means are linear in them, and with the declared misspecification;
-        the latter is None where that is not known, or the noise is not. Both are None where
-        features prove nothing.
+        The same with features, if the means are linear in them, and with the declared
+        misspecification. `declared` is None if the misspecification or the noise is unknown. Both
+        are None if features prove nothing.
     misspecification
-        The declared one; infinite where it is not known.
+        The declared misspecification; infinite if unknown.
     noise
-        Of a typical candidate. None where it is not known, and gaps are multiples of it.
+        The noise of a typical candidate. None if it is unknown; gaps are then multiples of it.
     statement
         A summary in a sentence.
     """
@@ -146,19 +146,19 @@ class Expectation(PlainRecord):
 
 
 def check_features(settings: Settings, candidates: Candidates) -> Expectation:
-    """What the features of a study are worth."""
+    """Expected sample sizes with and without the features."""
     if candidates.features is None:
         raise ProblemError(
             "features_check needs candidates with features: of these nothing is known but what is "
             "measured"
         )
-    # As the model takes them: without columns that depend on others.
+    # The model drops columns that depend linearly on others.
     rank, eps = candidates.model(math.inf).features.shape[1], settings.misspecification
     expected = Expected(settings, candidates)
     without = expected.samples(expected.noise)
 
     def samples(eps: float) -> int | None:
-        # In units of a noise that is not known, no misspecification but 0 is a known number.
+        # In units of an unknown noise, only a misspecification of 0 has a known value.
         without_unit = eps > 0.0 and not expected.is_known
         if settings.noise_model == UNKNOWN or math.isinf(eps) or without_unit:
             return None
@@ -187,7 +187,7 @@ def check_features(settings: Settings, candidates: Candidates) -> Expectation:
 
 
 def check_budget(settings: Settings, candidates: Candidates, budget: int | None) -> Expectation:
-    """What a budget can be expected to prove."""
+    """The smallest gaps that a budget can be expected to prove."""
     if budget is None:
         raise ProblemError("budget must be given: the study was created without one; got None")
     expected, eps = Expected(settings, candidates), settings.misspecification
@@ -212,7 +212,7 @@ def check_budget(settings: Settings, candidates: Candidates, budget: int | None)
 
 
 def _with_features(shown: Sequence[str], numbers: Sequence[float | None], eps: float) -> str:
-    """What follows the number for a study without features."""
+    """The end of a statement: the numbers with features."""
     words = ""
     if numbers[1] is not None:
         words += f" without the features, {shown[1]} if means are linear in them"

@@ -1,16 +1,16 @@
-"""Simulation of the rest of a study: how many more measurements, for this question and others.
+"""Forecasts by simulation: the number of further measurements, for this question and others.
 
-The study's own rules continue from its data many times. For each run the means are drawn around the
-empirical ones, as uncertain as the data leave them, and projected onto the model. Then the rules
-choose, measurements are drawn, and the stopping rule is tested. The estimate is the median of the
-runs; the range has a tenth of the probability below it and a tenth above it, by ranks.
+Each run simulates the rest of the study with its rules. It draws means around the empirical ones,
+according to their standard errors, and projects them onto the model. Then the sampling rule chooses
+arms, measurements are drawn, and the stopping rule is tested. The forecast is the median of the
+runs. Its range excludes a tenth of the probability on each side, by ranks.
 Random numbers derive from the study's seed and the length of its log: the same study at the same
 event gives the same forecast in any process.
 
-One measurement at a time would take too long. An arm that is proposed is measured several times at
-once: a small share of its measurements and of those of the run, so that the number of rounds grows
-with the logarithm of the measurements, and a short way to go is not rounded away. A run with many
-rounds behind it takes larger steps.
+Simulating every measurement would take too long, so each proposed arm is measured several times at
+once. The number of repeats is a small share of the arm's measurements and of the run's, so that the
+number of rounds grows logarithmically. The first measurements of a run are drawn one by one. After
+many rounds the steps become larger.
 """
 
 from __future__ import annotations
@@ -35,26 +35,27 @@ from mislid.study.state import MISSPECIFICATION
 if TYPE_CHECKING:
     from mislid.forecast.overview import Overview
 
-# One of this many runs is meant to be below the range, and one above it.
+# The range leaves out one in this many runs on each side.
 TAIL = 10
-# So that the second and the second last are the range.
+# With this many runs, the range is from the second smallest to the second largest.
 SIMULATIONS = 2 * TAIL - 1
 ASKED = ("m", "delta", "tolerance", "misspecification")
-# Runs are given up when they are this many times as long as the study.
+# A run is abandoned once it is this many times as long as the study.
 HORIZON = 100
-# Repeats of a proposal: at most these shares of the arm's measurements, and of those of the run.
-# With many arms, more of an arm's: the number of rounds grows with them, too.
+# Repeats of a proposal: at most these shares of the arm's measurements, and of the run's. The
+# number of rounds grows with the number of arms, so the first share does too, up to 1 for MANY_ARMS
+# arms.
 ARM_SHARE, RUN_SHARE, MANY_ARMS = 0.2, 0.05, 100
-# After this many rounds of a run, at least this share of all measurements.
+# After MANY_ROUNDS rounds, a proposal is repeated for at least this share of all measurements.
 MANY_ROUNDS, LEAST_SHARE = 300, 0.05
-# Values of an average arm that are mixed with an arm's own values in its standard deviation.
+# Weight of the pooled variance in an arm's estimated variance, as a number of values.
 FEW = 3.0
-# Random numbers of decisions are at positions below this.
+# Positions in the stream of random numbers for decisions are below this.
 _POSITIONS = 1 << 62
-# The third stream of a study's seed: simulations take the first for rewards, decisions the second.
+# Index of the random stream of forecasts; rewards of simulations use 0, decisions 1.
 _STREAM = 2
 
-# Measurements to go: the estimate, its range, and why there is none.
+# Further measurements: the estimate, both ends of its range, and a note if there is none.
 ToGo = tuple[int | None, int, int | None, str]
 ENOUGH: ToGo = 0, 0, 0, ""
 SKIPPED = "no forecast: it was not asked for"
@@ -67,14 +68,14 @@ REFUTED = "no forecast: the data contradict what was declared"
 
 @dataclass(frozen=True, slots=True)
 class Forecast(PlainRecord):
-    """Estimated measurements to go.
+    """Estimated number of further measurements until the decision.
 
     Attributes
     ----------
     more, more_low, more_high
-        The median of the simulated continuations, and a range that one more of them would be in
-        with probability 4/5; 0 once decided. `more` and `more_high` are None where it is too early
-        to say, beyond what was simulated, or the data contradict the question.
+        The median of the simulated runs, and a prediction range that contains another run with
+        probability 4/5; 0 once decided. `more` and `more_high` are None if it is too early for a
+        forecast, if they exceed the simulated horizon, or if the data contradict the question.
     note
         Why they are None.
     """
@@ -86,7 +87,7 @@ class Forecast(PlainRecord):
 
     @property
     def statement(self) -> str:
-        """Measurements to go as a phrase.
+        """The number of further measurements, as a phrase.
 
         >>> Forecast(40, 20, 90, "").statement
         'about 40 more measurements (20 to 90)'
@@ -109,7 +110,7 @@ class Forecast(PlainRecord):
 
 @dataclass(frozen=True, slots=True)
 class StudyProgress(Forecast):
-    """How far a study has come, and the forecast.
+    """Progress of a study, with a forecast.
 
     Attributes
     ----------
@@ -118,10 +119,11 @@ class StudyProgress(Forecast):
     best_now
         The m candidates with the best estimates, best first.
     pair
-        The labels (challenger, incumbent) that are hardest to tell apart; None before the estimate.
+        The labels (challenger, incumbent) of the pair with the least evidence; None before there
+        are estimates.
     statistic, threshold
-        The evidence for that pair, and the amount that is needed; those of the decision once there
-        is one. None where the rule has none.
+        The evidence for that pair and the required amount; once decided, those of the decision.
+        None if the rule reports none.
     spent
         The cost of the measurements so far; None in a study without costs.
     """
@@ -144,12 +146,11 @@ class WhatIf(Forecast):
     m, delta, tolerance, misspecification
         The question.
     changed
-        Which of them differ from the study's own.
+        Which of them differ from the study's settings.
     decided_now, answer_now
-        Whether the stopping rule, asked this once, is satisfied by the present data, and the m
-        candidates with the best estimates. Data that contradict the question satisfy nothing.
-        Choosing a question after a look at the data may not be covered by its delta:
-        see docs/planning.md.
+        Whether the current data, tested once, satisfy the stopping rule, and the m candidates with
+        the best estimates. Data that contradict the question never satisfy it. Its delta may not
+        cover a question that was chosen after seeing the data: see docs/planning.md.
     """
 
     m: int
@@ -162,7 +163,7 @@ class WhatIf(Forecast):
 
 
 def progress(overview: Overview, simulations: int | None = None) -> StudyProgress:
-    """How far the study has come; without simulations (0) nothing is said about the rest."""
+    """Progress of a study; without a forecast if `simulations` is 0."""
     if simulations is not None:
         simulations = as_count(simulations, "simulations", 0)
     costs, best = overview.roster.costs, overview.names(overview.best_now)
@@ -188,12 +189,12 @@ def progress(overview: Overview, simulations: int | None = None) -> StudyProgres
 
 
 def _known(number: float) -> float | None:
-    """A rule that is written in Python may have no evidence to show."""
+    """The number, or None for nan: a rule written in Python may report no evidence."""
     return None if math.isnan(number) else number
 
 
 def what_if(overview: Overview, simulations: int | None = None, **changes: float | None) -> WhatIf:
-    """A forecast for another question; None keeps the study's own value."""
+    """A forecast for another question; None keeps the study's value."""
     if simulations is not None:
         simulations = as_count(simulations, "simulations", 1)
     was, (algorithm, stopping) = overview.settings, overview.rules
@@ -214,7 +215,7 @@ def what_if(overview: Overview, simulations: int | None = None, **changes: float
 
 
 def _is_refuted(overview: Overview, now: Settings) -> bool:
-    """Whether the data contradict a question, by now or as they did once."""
+    """Whether the data contradict a question, now or at an earlier look."""
     known = {one.what: one.least for one in overview.refuted}
     eps = now.misspecification
     if known.keys() - {MISSPECIFICATION} or eps < known.get(MISSPECIFICATION, 0.0):
@@ -224,10 +225,10 @@ def _is_refuted(overview: Overview, now: Settings) -> bool:
 
 
 def _to_go(overview: Overview, forward: Forward, simulations: int | None) -> ToGo:
-    """Median, range and note of the measurements to go.
+    """Median, range and note for the number of further measurements.
 
-    The k-th smallest and the k-th largest of n runs have one more run between them with probability
-    1 - 2 k / (n + 1), whatever the distribution. Less than nine runs have no rank in the tails.
+    Another run is between the k-th smallest and the k-th largest of n runs with probability
+    1 - 2 k / (n + 1), for any distribution. With fewer than nine runs, the range covers less.
     """
     if missing := forward.missing:
         arms = "1 candidate" if missing == 1 else f"{missing} candidates"
@@ -237,7 +238,7 @@ def _to_go(overview: Overview, forward: Forward, simulations: int | None) -> ToG
     if simulations == 0:
         return None, 0, None, SKIPPED
     horizon, count, runs = HORIZON * overview.samples, simulations or SIMULATIONS, list[float]()
-    # When most are beyond the horizon, the estimate is, and so is the range's upper end.
+    # If most runs exceed the horizon, so do the median and the upper end of the range.
     while len(runs) < count and 2 * runs.count(math.inf) <= count:
         key = _STREAM, overview.events, len(runs)
         rng = default_rng(SeedSequence(overview.settings.seed, spawn_key=key))
@@ -254,9 +255,9 @@ def _to_go(overview: Overview, forward: Forward, simulations: int | None) -> ToG
 
 
 def likely_deviations(settings: Settings, engine: Engine) -> Vector:
-    """Standard deviations (K,): the declared ones or else, likely ones by the data.
+    """Standard deviations (K,): declared or, if unknown, estimated.
 
-    That of an arm with few values is drawn towards that of all arms.
+    The estimate of an arm with few values shrinks towards the pooled one.
     """
     counts, scatter = engine.counts.astype(np.float64), engine.scatter
     if settings.noise_model == KNOWN:
@@ -274,17 +275,18 @@ def likely_deviations(settings: Settings, engine: Engine) -> Vector:
 
 
 class Forward:
-    """The rules for one question, which continue from a study's data again and again.
+    """Simulator of the rest of a study, for one question.
 
-    Those of the study's own question remember what they have learned; others are as if a new study
-    had been given the data as its history.
+    For the study's question, the rules keep the state that they have reached. For another question,
+    they start as in a new study to which the data were added.
 
     Attributes
     ----------
     missing
-        Arms of the first design that have no measurement. With any of them, `begin` waits.
+        Number of arms of the first design without a measurement. `begin` needs it to be 0.
     decided, verdict, best
-        Whether the data decide, by which test, and the m arms with the best estimates.
+        Whether the data decide, the result of the stopping rule's test, and the m arms with the
+        best estimates.
     """
 
     def __init__(self, overview: Overview, settings: Settings) -> None:
@@ -305,23 +307,23 @@ class Forward:
         self.best = () if self.missing else self._engine.incumbents
 
     def begin(self) -> bool:
-        """Go back to the data; whether they decide."""
-        if not self._first.is_compiled:  # rules that are objects remember what they saw
+        """Reset the rules to the study's data, and return whether these decide."""
+        if not self._first.is_compiled:  # rules that are objects may keep state
             self._engine = self._first.copy()
         self._engine.reset(self._counts, self._sums, self._memory, scatter=self._scatter)
         return self._engine.judge().decided
 
     def run(self, rng: Generator, horizon: int) -> float:
-        """Measurements to go until a decision; infinite where there would be more than `horizon`.
+        """Number of measurements until a decision in one run; infinite above `horizon`.
 
-        In the middle of the last repeats, because any of them may have been enough.
+        It ends in the middle of the last repeats, because any of them may have been enough.
         """
         means, rounds, repeats = self._possible_means(rng), 0, 1
         root: Any = rng.bit_generator.seed_seq
 
         @cache
         def noise(arm: int) -> Generator:
-            """A generator per arm keeps runs for different questions alike."""
+            """The generator of an arm: one per arm makes runs comparable between questions."""
             return default_rng(SeedSequence(root.entropy, spawn_key=(*root.spawn_key, arm)))
 
         if self.begin():
@@ -342,13 +344,13 @@ class Forward:
         return engine.samples - samples - (repeats - 1) // 2
 
     def _repeats(self, count: float, done: int, rounds: int) -> int:
-        """How often to measure an arm that is proposed and has been measured `count` times."""
+        """Number of repeats for a proposed arm that has been measured `count` times."""
         arm_share = min(1.0, max(ARM_SHARE, self._counts.size / MANY_ARMS))
         least = LEAST_SHARE * self._engine.samples if rounds > MANY_ROUNDS else 1.0
         return max(1, int(least), int(min(arm_share * count, RUN_SHARE * done)))
 
     def _possible_means(self, rng: Generator) -> Vector:
-        """Means (K,) of a model, drawn as uncertain as the data leave them."""
+        """Means (K,) of the model, drawn around the empirical means by their standard errors."""
         error = self._noise / np.sqrt(np.maximum(self._counts, 1.0))
         drawn = self._means + error * rng.standard_normal(self._counts.size)
         if self._range is not None:
@@ -361,7 +363,7 @@ class Forward:
         return self._engine.estimate
 
     def _measure(self, arm: int, times: int, mean: float, rng: Generator) -> None:
-        """Take in several measurements, by their sum and their scatter."""
+        """Draw several measurements of an arm, and pass their sum and scatter to the rules."""
         noise_model, spread = self._settings.noise_model, self._noise[arm]
         if noise_model == KNOWN:
             noise = spread * math.sqrt(times) * rng.standard_normal()

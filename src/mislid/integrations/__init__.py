@@ -1,1 +1,1 @@
-"""Studies from the searches of other packages."""
+"""Integrations with hyperparameter search packages."""

@@ -1,4 +1,4 @@
-"""Studies of the best trials of an Optuna search."""
+"""Studies that compare the best trials of an Optuna search."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import optuna
     from optuna.trial import FrozenTrial
 
-# A column follows from others if less than this is left beside them.
+# A column whose residual from the span of the others is below this depends on them.
 IN_SPAN = 1e-9
-# Settings that follow from the search.
+# Settings that the search determines.
 SAID_BY_SEARCH = ("candidates", "names", "columns", "direction", "intercept")
 
 
@@ -35,44 +35,43 @@ def from_optuna(
     misspecification: float | str | None = None,
     **settings: Any,
 ) -> Study:
-    """Create a study of which m of an Optuna study's best trials are really best.
+    """Create a study that identifies the m truly best among an Optuna study's best trials.
 
-    The best value of a search is good partly by luck. So no value of the search counts here: all
-    candidates are measured again. The search only determines the candidates.
+    The best value of a search is good partly by luck. The new study therefore uses no value of the
+    search: it measures all candidates again. The search only determines the candidates.
 
     Parameters
     ----------
     study
-        A study of Optuna with one objective; `optuna.load_study` opens one in a storage.
+        An Optuna study with one objective; `optuna.load_study` opens one in a storage.
     top
-        How many trials are candidates: the best that were completed, are feasible and have a
-        finite value. Of trials with the same parameters the best counts. All, where there are
-        fewer.
+        Maximal number of candidates: the best trials that are complete and feasible and have a
+        finite value. Of several trials with the same parameters, only the best is a candidate.
     m
         Number of best candidates to find.
     params
-        Parameters that become features: all unless given, none if empty. Those that do not matter
-        for the means cost measurements.
+        Names of the parameters that become features: all by default, none if empty. Parameters
+        that do not affect the means cost measurements.
     noise
         As in `create_study`.
     misspecification
         How far a mean may be from linear in the features, as in `create_study`. Near an optimum
-        means are not linear, so leave it out unless you know.
+        the means are not linear, so leave it out unless you know a bound.
     **settings
-        What else `create_study` takes, such as delta, tolerance, budget, storage and study_name.
+        Other arguments of `create_study`, such as delta, tolerance, budget, storage and study_name.
 
     Returns
     -------
     Study
-        Of candidates that are called by the trials' numbers, such as "#12". Its direction is
-        that of the search.
+        A study whose candidates are labeled by the trials' numbers, such as "#12". Its direction
+        is that of the search.
 
     Raises
     ------
     ProblemError
         The search has several objectives or too few trials, or a value is not allowed.
     MissingPackageError
-        Without Optuna.
+        Optuna is not installed.
 
     Examples
     --------
@@ -128,7 +127,7 @@ def from_optuna(
 
 
 def _as_search(study: Any) -> optuna.Study:
-    """The search, which must have one objective."""
+    """Check that the search is an Optuna study with one objective."""
     try:
         import optuna
     except ImportError:
@@ -148,14 +147,14 @@ def _as_search(study: Any) -> optuna.Study:
 
 
 def _completed(search: optuna.Study) -> list[FrozenTrial]:
-    """Trials that are done and feasible, and have a finite value."""
+    """Complete and feasible trials with a finite value."""
     trials = search.get_trials(deepcopy=False)
     done = [trial for trial in trials if trial.state.name == "COMPLETE"]
     return [trial for trial in done if _is_feasible(trial) and math.isfinite(_value(trial))]
 
 
 def _is_feasible(trial: FrozenTrial) -> bool:
-    """Whether it keeps its constraints: a dict since Optuna 5, a list before."""
+    """Whether a trial satisfies its constraints: a dict since Optuna 5, a list before."""
     limits = getattr(trial, "constraints", None)
     values = trial.system_attrs.get("constraints") if limits is None else limits.values()
     return all(value <= 0.0 for value in values or ())
@@ -166,7 +165,7 @@ def _value(trial: FrozenTrial) -> float:
 
 
 def _best(trials: Sequence[FrozenTrial], maximize: bool, top: int) -> list[FrozenTrial]:
-    """The best trials with different parameters, best first; of equal ones the earliest."""
+    """The best trials with distinct parameters, best first; ties go to the earliest."""
     sign = -1.0 if maximize else 1.0
     ordered = sorted(trials, key=lambda trial: (sign * _value(trial), trial.number))
     different: dict[str, FrozenTrial] = {}
@@ -192,14 +191,14 @@ def _as_params(params: Any, chosen: Sequence[FrozenTrial]) -> list[str]:
 def as_features(
     chosen: Sequence[FrozenTrial], searched: Sequence[FrozenTrial], names: Sequence[str]
 ) -> tuple[list[str], Matrix]:
-    """Names of columns, and features (K, d) of the chosen trials among all that were searched.
+    """Column names and features (K, d) of the chosen trials.
 
-    A numeric parameter is its place between the ends of its range, from 0 to 1, on a log scale
-    where it was searched on one; a categorical one has a column of zeros and ones for every choice.
-    One that some candidates lack has another column that says which candidates have it, and is 0
-    for the others: any other number would allow the same means. Columns that follow from others, or
-    are the same for all, are left out. With the column of ones that studies add, the rest is
-    independent.
+    A numeric parameter is scaled to [0, 1] over its range in the search, on a log scale if the
+    search used one. A categorical parameter has an indicator column for every choice. A parameter
+    that some candidates lack is 0 for them, and an indicator column marks the candidates that have
+    it; any other constant would allow the same means. Constant columns, and those that depend
+    linearly on earlier ones, are dropped, so that the columns are independent of each other and of
+    the column of ones that studies add.
     """
     kept, labels = [np.ones(len(chosen))], []
     for name in names:
@@ -213,11 +212,11 @@ def as_features(
 def _columns(
     name: str, chosen: Sequence[FrozenTrial], searched: Sequence[FrozenTrial]
 ) -> list[tuple[str, Vector]]:
-    """All columns of one parameter, with their names."""
+    """All columns of one parameter, with names."""
     ranges: list[Any] = [trial.distributions[name] for trial in searched if name in trial.params]
     has = np.array([name in trial.params for trial in chosen], dtype=np.float64)
     if not all(hasattr(one, "low") and hasattr(one, "high") for one in ranges):
-        # By their texts, because 1 and True are equal and None is no choice of those who lack it.
+        # Compare by repr: 1 and True are equal, and None as a choice differs from a missing one.
         taken = [repr(trial.params[name]) if name in trial.params else "" for trial in chosen]
         given = [trial.params[name] for trial in chosen if name in trial.params]
         choices = {repr(choice): choice for choice in given}
@@ -225,7 +224,7 @@ def _columns(
             (f"{name}={choice}", np.array([float(one == text) for one in taken]))
             for text, choice in choices.items()
         ]
-    # The range may have changed during the search: the widest counts.
+    # The range may have changed during the search: take the widest.
     low, high = min(one.low for one in ranges), max(one.high for one in ranges)
     values = np.array([trial.params.get(name, low) for trial in chosen], dtype=np.float64)
     log = all(one.log for one in ranges)

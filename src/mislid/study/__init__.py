@@ -1,7 +1,7 @@
-"""Studies: identification by asking for measurements and telling them, kept in a log.
+"""Studies: identification with an ask-and-tell interface and a persistent event log.
 
-`events` are what a log holds, `state` follows from them, and `session` keeps log, state and rules
-in step. `storage` keeps logs. `Study` has the calls of users.
+`events` defines the entries of the log, and `state` is the result of replaying them. `session`
+synchronizes log, state and rules. `storage` stores logs. `Study` is the public interface.
 """
 
 from mislid.study.candidates import Candidates

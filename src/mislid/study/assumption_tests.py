@@ -1,8 +1,9 @@
-"""Tests of what a study declared, its misspecification and its noise, and of single values.
+"""Tests of the declared misspecification and noise, and plausibility checks of values.
 
-A study that rests on what its data refute claims no proof. Both tests hold at all times, however
-often one looks; docs/checks.md derives them. The test of the misspecification is on the
-event of the proof, so it costs nothing beside delta. The test of the noise has another level.
+A study whose data refute its declarations claims no proof. Both tests are valid at all times, no
+matter how often one looks; docs/checks.md derives them. The test of the misspecification uses the
+event on which the answer is proved, so it costs no part of delta. The test of the noise has its
+own level.
 """
 
 from __future__ import annotations
@@ -23,37 +24,37 @@ from mislid.study.settings import KNOWN, Settings
 from mislid.study.state import DECISION, MISSPECIFICATION, NOISE, Observation, StudyState
 
 Indices = NDArray[np.int64]
-# How often noise that was declared rightly is contradicted, over a whole study.
+# Probability that the test ever rejects correctly declared noise, over a whole study.
 NOISE_LEVEL = 0.01
-# The misspecification is tested again when the measurements have grown by this factor.
+# The misspecification is tested again when the number of measurements has grown by this factor.
 LOOK_AGAIN = 1.02
 
 
-# Standard deviations beyond which a value is implausible: Gaussian noise exceeds them twice in a
-# thousand million measurements.
+# Standard deviations beyond which a value is implausible: Gaussian noise exceeds them with
+# probability 2e-9.
 FAR = 6.0
-# Degrees of freedom that are needed where the noise is only known from the values.
+# Degrees of freedom required for a plausible range if the noise is only estimated.
 FREEDOM = 10.0
-# With fewer values nothing is known of a candidate that was never measured.
+# Values required for a plausible range of a candidate that was never measured.
 FEW = 2
-# How far beyond the others it may be, in multiples of what they span.
+# How far such a candidate may be outside the range of the other means, in multiples of its length.
 BEYOND = 3.0
 
-# Equal values of one candidate that are not due to chance where no other values differ.
+# Number of equal values of one candidate that suggests missing randomness.
 REPEATED = 3
 
 
 class Tallies:
-    """Counts, means and sums of squared deviations (K,) of measurements, one after the other."""
+    """Running counts, means and sums of squared deviations (K,) of measurements."""
 
     def __init__(self, K: int) -> None:
         self.counts, self.means, self.squares = np.zeros(K), np.zeros(K), np.zeros(K)
         self.samples = 0
-        # Number of measurements at the last whole test of the misspecification.
+        # Number of measurements at the last full test of the misspecification.
         self.looked = 0
 
     def add(self, arms: Sequence[int] | Indices, values: Sequence[float] | Vector) -> None:
-        """Take in measurements."""
+        """Add measurements."""
         for arm, value in zip(arms, values, strict=True):
             rest = value - self.means[arm]
             self.counts[arm] += 1.0
@@ -62,13 +63,13 @@ class Tallies:
         self.samples += len(arms)
 
     def take_in(self, observations: Sequence[Observation]) -> None:
-        """Take in the new ones; those that were taken in before come first."""
+        """Add the observations that were not added before; `observations` begins with those."""
         new = observations[self.samples :]
         self.add([one.arm for one in new], [one.value for one in new])
 
 
 def tallies_of(state: StudyState) -> Tallies:
-    """Of all measurements that count."""
+    """Tallies of all measurements that count."""
     tallies = Tallies(state.candidates.K)
     tallies.take_in(state.observations)
     return tallies
@@ -80,10 +81,10 @@ def refuted(
     estimate: Vector | None,
     known: Container[str] = (),
 ) -> Iterator[Contradicted]:
-    """What of the declaration the data refute by now, that was not refuted before, nor is `known`.
+    """Declarations that the data newly refute, except those in `known`.
 
-    `estimate` (K,) is a model of the declared misspecification that is near to the means, in the
-    sign in which more is better, if one is known: it can exclude that there is a contradiction.
+    `estimate` (K,), if available, is a model with the declared misspecification that is close to
+    the means (larger is better). It can rule out a contradiction quickly.
     """
     if NOISE not in state.contradictions and NOISE not in known:
         yield from _noise(state.settings, tallies)
@@ -92,10 +93,10 @@ def refuted(
 
 
 def refuted_ever(state: StudyState) -> list[Contradicted]:
-    """What the data refute by now or refuted at any earlier look, as they are by now.
+    """Declarations that the data, as corrected, refute now or would have refuted at any look.
 
-    After a correction or another declaration: what was refuted once stays refuted, unless it is
-    that which was mended.
+    Used after a correction or a new declaration. A refutation persists unless the change removed
+    its cause.
     """
     tallies, found = Tallies(state.candidates.K), dict[str, Contradicted]()
     for _, told in groupby(state.observations, key=lambda one: one.sequence):
@@ -128,7 +129,7 @@ def _misspecification(
     residuals = _residuals(settings, candidates, tallies)
     if estimate is not None and residuals.cannot_contradict(estimate, level):
         return
-    # A whole test takes milliseconds, and what it says changes slowly.
+    # A full test takes milliseconds, and its result changes slowly.
     if tallies.samples <= LOOK_AGAIN * tallies.looked:
         return
     tallies.looked = tallies.samples
@@ -146,7 +147,7 @@ def _misspecification(
 def tests_of(
     settings: Settings, candidates: Candidates, tallies: Tallies
 ) -> Iterator[tuple[str, float, float]]:
-    """What is tested, at which level, and the evidence against it."""
+    """Tested declarations, each with its level and the log evidence against it."""
     if settings.noise_model == KNOWN:
         deviations = settings.deviations(candidates.K)
         scatter = Dispersion(tallies.counts, tallies.squares / deviations**2)
@@ -168,7 +169,7 @@ def _residuals(settings: Settings, candidates: Candidates, tallies: Tallies) -> 
 
 
 def in_words(found: Contradicted, state: StudyState) -> str:
-    """What was found, and what to do."""
+    """A message with a finding and the recommended action."""
     if found.what == DECISION:
         return (
             f"the log records a decision after {found.samples:,} measurements that does not follow "
@@ -195,7 +196,7 @@ def in_words(found: Contradicted, state: StudyState) -> str:
 
 
 def is_constant(tallies: Tallies) -> bool:
-    """Whether a candidate was measured several times, and no candidate has two different values.
+    """Whether some candidate has several values, and all values of each candidate are equal.
 
     >>> tallies = Tallies(2)
     >>> tallies.add(np.array([0, 0, 1]), np.array([0.3, 0.3, 0.5]))
@@ -209,14 +210,14 @@ def is_constant(tallies: Tallies) -> bool:
 
 
 def becomes_constant(tallies: Tallies, arm: int, value: float) -> bool:
-    """Whether this value is the first to look as if there were no noise."""
+    """Whether `is_constant` becomes true with this value."""
     if tallies.counts.max() != REPEATED - 1 or tallies.counts[arm] != REPEATED - 1:
         return False
     return value == tallies.means[arm] and not tallies.squares.any()
 
 
 def constant_words(most: int) -> str:
-    """A warning about values that never differ."""
+    """The warning for data of which `is_constant` is true."""
     return (
         f"no candidate has two different values, and one has {most} equal ones: as if there were "
         "no noise at all. A measurement that repeats an old random seed, or a copied number, "
@@ -225,10 +226,10 @@ def constant_words(most: int) -> str:
 
 
 def plausible_range(tallies: Tallies, noise: Vector, arm: int) -> tuple[float, float] | None:
-    """Where the next value of an arm should be: around its own mean, or else among all others.
+    """Plausible range of an arm's next value: around its mean or, without one, the other means.
 
-    `noise` (K,) is what was declared, 0 if nothing was. Where values scatter more than that, so may
-    the next one.
+    `noise` (K,) is the declared noise, 0 if none was declared. If the values scatter more than
+    that, their scatter counts.
 
     >>> tallies = Tallies(3)
     >>> tallies.add(np.array([0, 0, 1, 1]), np.array([0.9, 1.1, 0.4, 0.6]))

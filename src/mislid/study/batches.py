@@ -1,9 +1,10 @@
-"""Batches of trials that have to fit a plate: few candidates, each several times.
+"""Batches of trials with limits, such as for plates: few candidates, several trials of each.
 
-The rule proposes one candidate after the other, with those before it open. Where a proposal does
-not fit the batch, another candidate takes its place: of those that are in the batch the one with
-the fewest trials in it, else the one that was measured least. So a batch is a function of the log,
-whatever rule chooses. The log has the proposals beside the trials, and a replay asks for the same.
+The rule proposes one candidate after the other, while the trials of earlier ones are open. If a
+proposal does not fit the batch, another candidate replaces it: among those in the batch, the one
+with the fewest trials in it; if none of them fits, the one with the fewest measurements. For every
+rule, a batch is therefore a function of the log. The log records both proposals and trials, so that
+a replay makes the same proposals.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ if TYPE_CHECKING:
     from mislid.study.state import TrialRecord
 
 MOST_TRIALS = 100_000
-"""Trials that can be asked for at once."""
+"""The most trials that one call can ask for."""
 
 PHASE = "phase"
-"""What to ask for instead of a number: all that the rule has planned."""
+"""Value of `n` that asks for all trials that the rule has planned."""
 
 LONGEST_LEASE = 100 * 365.25 * 86400.0
-"""Seconds after which others may be asked, at most: a hundred years."""
+"""The longest lease, in seconds: a hundred years."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a batch: at most so many candidates, so many trials of each, in groups."""
+    """Limits of a batch: most candidates, most trials per candidate, and trials per group."""
 
     max_candidates: int | None = None
     max_per_candidate: int | None = None
     replicates: int = 1
 
     def most(self, K: int) -> int | None:
-        """Trials that fit into one batch of K candidates; None where there is no end."""
+        """The most trials in one batch of K candidates; None if unlimited."""
         if self.max_per_candidate is None:
             return None
         different = K if self.max_candidates is None else min(self.max_candidates, K)
@@ -76,7 +77,7 @@ def as_limits(n: int, max_candidates: Any, max_per_candidate: Any, replicates: A
 
 
 def phase_size(session: Session, limits: Limits | None, open_: int) -> int:
-    """Trials that complete a phase, besides the open ones that are handed out again."""
+    """Number of trials that complete a phase, plus `open_` trials that are handed out again."""
     left = session.engine.phase_left(session.state.waiting_arms())
     if left is None:
         raise ProblemError(
@@ -96,13 +97,13 @@ def phase_size(session: Session, limits: Limits | None, open_: int) -> int:
 
 
 class Batch:
-    """A batch with limits, as it is filled: `replicates` trials of an arm at a time."""
+    """A batch under construction; each step adds `replicates` trials of an arm."""
 
     def __init__(self, limits: Limits, arms: Iterable[int]) -> None:
         self._limits, self._in_it = limits, Counter(arms)
 
     def _takes(self, arm: int) -> bool:
-        """Whether one more group of this arm fits."""
+        """Whether one more group of an arm fits."""
         limits, present = self._limits, self._in_it[arm]
         most = limits.max_per_candidate
         if most is not None and present + limits.replicates > most:
@@ -111,7 +112,7 @@ class Batch:
         return present > 0 or limits.max_candidates is None or different < limits.max_candidates
 
     def taken(self, lapsed: Iterable[TrialRecord], room: int) -> list[TrialRecord]:
-        """Put in the groups of expired trials that fit, at most so many trials."""
+        """Add the groups of expired trials that fit, at most `room` trials; return these trials."""
         groups: dict[int, list[TrialRecord]] = {}
         chosen: list[TrialRecord] = []
         size = self._limits.replicates
@@ -126,9 +127,9 @@ class Batch:
         return chosen
 
     def fill(self, session: Session, n: int, replacing: int) -> tuple[list[int], list[int]]:
-        """Put in new trials, at most n, whose ids follow `replacing` others.
+        """Add new trials, at most n, whose ids follow those of `replacing` others.
 
-        Gives what the rule proposed, one arm for every group, and the arms of all new trials.
+        Returns the rule's proposals, one arm per group, and the arms of all new trials.
         """
         proposed, arms, size = list[int](), list[int](), self._limits.replicates
         counts = session.engine.counts.tolist()
@@ -143,7 +144,7 @@ class Batch:
         return proposed, arms
 
     def _instead(self, measured: Mapping[int, float]) -> int:
-        """The arm that takes the place of one that does not fit."""
+        """The arm that replaces a proposal that does not fit."""
         fitting = filter(self._takes, measured)
         present = self._in_it
         return min(fitting, key=lambda arm: (present[arm] == 0, present[arm] or measured[arm]))

@@ -1,4 +1,4 @@
-"""The candidates of a study: what they are called, and what features they have."""
+"""Candidates of a study: labels and features."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from mislid.errors import ProblemError
 from mislid.geometry.coordinates import set_late
 from mislid.model import Model
 
-# What the column is called that is added to the features, and how far ones may be from their span.
+# Name of the constant column that is added to the features, and the relative residual up to which
+# a vector of ones counts as being in their span.
 ONES, IN_SPAN = "(ones)", 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The arms: K labels and, unless nothing is known about them, features.
+    """The arms of a study: K labels and, optionally, features.
 
     Attributes
     ----------
     labels
-        What the candidates are called, in their order.
+        The candidates' labels, in order.
     features
         One row per candidate (K, d), or None.
     columns
-        Names of the features, where they are known.
+        Names of the features, or None.
     late
-        Indices of those that were added to a study. What is proved by features is stated in
-        coordinates that are computed without them.
+        Indices of candidates that were added to an existing study. Proofs that use features are
+        stated in coordinates that are computed without these candidates.
 
     Examples
     --------
@@ -46,7 +47,7 @@ class Candidates:
     >>> known.model(misspecification=0.1).features[2].tolist(), known.shown
     ([0.4, 0.3], {'x0': 0, 'x1': 1})
 
-    A level that all have in common is one feature more:
+    A common level is one more feature:
 
     >>> more = known.with_ones()
     >>> more.features[2].tolist(), list(more.shown)
@@ -73,7 +74,7 @@ class Candidates:
 
     @cached_property
     def positions(self) -> dict[str | int, int]:
-        """From a label to the arm's index."""
+        """The index of every label."""
         labels: tuple[str | int, ...] = self.labels
         return {label: k for k, label in enumerate(labels)}
 
@@ -83,19 +84,19 @@ class Candidates:
         Parameters
         ----------
         label
-            What it is called.
+            The candidate's label.
         name
-            What messages call the label.
+            The argument's name in error messages.
 
         Returns
         -------
         int
-            Its place among the labels.
+            Its index in `labels`.
 
         Raises
         ------
         ProblemError
-            If no candidate is called so.
+            If no candidate has this label.
 
         Examples
         --------
@@ -115,29 +116,28 @@ class Candidates:
         return self.positions[label]
 
     def called(self, text: str) -> str | int:
-        """The label for a text that was typed.
+        """Convert a text to a label.
 
         Parameters
         ----------
         text
-            What was typed at the command line, or read from a cell of a spreadsheet, where all is
-            text.
+            A text from the command line or from a cell of a spreadsheet.
 
         Returns
         -------
         str or int
-            A whole number where the labels are; one of them or not.
+            An integer if the labels are integers. It need not be the label of a candidate.
         """
         try:
             return int(text) if isinstance(self.labels[0], int) else text
         except ValueError:
-            return text  # which is not among them
+            return text  # no candidate has this label
 
     def model(self, misspecification: float) -> Model:
-        """The model of their means.
+        """The model of the candidates' means.
 
-        Without features it is a common level with deviations of any size: that allows all means,
-        and its one column costs less than K of them.
+        Without features it has one constant column and allows deviations of any size. This allows
+        all means, and one column is cheaper than K.
 
         Parameters
         ----------
@@ -147,18 +147,18 @@ class Candidates:
         Returns
         -------
         Model
-            Of all candidates.
+            The model of all candidates.
 
         Raises
         ------
         ProblemError
-            If the misspecification is negative, or no number.
+            If the misspecification is negative or not a number.
         """
         return self._linear.with_misspecification(misspecification)
 
     @cached_property
     def _linear(self) -> Model:
-        """Made once: every value that a study is told asks for a model."""
+        """The linear model, cached because every new value of a study needs a model."""
         features = np.ones((self.K, 1)) if self.features is None else self.features
         model = Model(features, 0.0)
         if self.late:
@@ -174,12 +174,13 @@ class Candidates:
         return {name: at for at, name in enumerate(names) if name != ONES}
 
     def with_ones(self) -> Candidates:
-        """The same with one feature more that is 1 for all.
+        """The candidates with a constant feature added.
 
         Returns
         -------
         Candidates
-            Themselves without features, or where the new one is in the others' span.
+            The candidates unchanged if they have no features, or if a constant is already in the
+            features' span.
         """
         if self.features is None or _spans_ones(self.features):
             return self
@@ -187,7 +188,7 @@ class Candidates:
         return Candidates(self.labels, features, (*self.shown, ONES))
 
     def plain(self) -> dict[str, Any]:
-        """What the rules see, and what a certificate is about, in values of JSON.
+        """Labels and features as JSON-compatible values, as in certificates.
 
         Returns
         -------
@@ -198,29 +199,29 @@ class Candidates:
         return {"labels": list(self.labels), "features": features}
 
     def written(self) -> dict[str, Any]:
-        """What a log has, in values of JSON.
+        """JSON-compatible values for the log.
 
         Returns
         -------
         dict
-            As `plain`, with names of features only where they are known.
+            The values of `plain` and, if known, the names of the features.
         """
         return self.plain() | ({} if self.columns is None else {"columns": list(self.columns)})
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Candidates:
-        """Read what `plain` or `written` gave.
+        """Candidates from the output of `plain` or `written`.
 
         Parameters
         ----------
         plain
-            From a log, which is checked when it is read. Without labels or features it is a
+            Values from a log, which are checked elsewhere. Missing labels or features raise a
             KeyError.
 
         Returns
         -------
         Candidates
-            The same, without `late`.
+            The original candidates, without `late`.
         """
         features, columns = plain["features"], plain.get("columns")
         given = None if features is None else np.array(features, dtype=np.float64)
@@ -228,7 +229,7 @@ class Candidates:
 
 
 def _spans_ones(features: Matrix) -> bool:
-    """Whether some linear combination of the columns is 1 for all, to about nine digits."""
+    """Whether a vector of ones is in the columns' span, to about nine digits."""
     sizes = np.linalg.norm(features, axis=0)
     scaled = features[:, sizes > 0.0] / sizes[sizes > 0.0]
     ones = np.ones(len(features))
@@ -243,12 +244,12 @@ def as_candidates(
     *,
     fewest: int = 2,
 ) -> Candidates:
-    """Read candidates from what a user has.
+    """Convert a DataFrame, dict, array or list to candidates.
 
-    A DataFrame has one row per arm, its index names them. A dict maps labels to features. An array
-    (K, d) has them without labels, which `names` gives, or else are 0 to K - 1. A list of labels,
-    or a table without columns, says nothing of features. `columns` names the features where no
-    DataFrame does.
+    A DataFrame has one row per arm, and its index has the labels. A dict maps labels to features.
+    An array (K, d) has features only; the labels are `names` or, by default, 0 to K - 1. A list of
+    labels, or a table without columns, defines candidates without features. `columns` names the
+    features unless a DataFrame does.
 
     >>> as_candidates({"a": [1, 0], "b": [0, 1]}).labels
     ('a', 'b')
@@ -283,7 +284,7 @@ def as_candidates(
 
 
 def as_intended(candidates: Candidates, intercept: Any) -> Candidates:
-    """With a feature that is 1 for all, unless that is refused or there are no features."""
+    """Candidates with a constant feature, unless `intercept` is false or they have no features."""
     if intercept is not None and not isinstance(intercept, bool | np.bool_):
         raise ProblemError(f"intercept must be True, False or None; got {shown(intercept)}")
     if intercept and candidates.features is None:
@@ -313,16 +314,16 @@ def _from_table(
     given = as_array(features, "candidates", 2, "one row per arm and one column per feature")
     known = as_labels(labels, given.shape[0], "the labels of candidates")
     if len(given) >= min(fewest, 2) > 1:
-        Model(given, math.inf)  # refuses what no model can be made of
+        Model(given, math.inf)  # refuses invalid features
     called = None if columns is None else _as_columns(columns, given.shape[1])
     return Candidates(known, frozen(given), called)
 
 
 def _as_columns(columns: Iterable[Any], d: int) -> tuple[str, ...]:
-    """Names of features; those that would be confused with another are numbered."""
+    """Names of features; empty, reserved and duplicate names become numbered ones."""
     try:
         given = [str(name).strip() for name in columns]
-    except (TypeError, ValueError):  # no sequence, or an integer without end
+    except (TypeError, ValueError):  # not iterable, or an integer with too many digits
         raise ProblemError(
             f"columns must be names of the {d} features; got {shown(columns)}"
         ) from None
@@ -339,7 +340,7 @@ def _as_columns(columns: Iterable[Any], d: int) -> tuple[str, ...]:
 
 
 def refuse_other_candidates(name: str, was: Candidates, now: Candidates) -> None:
-    """Refuse to go on with a study whose candidates differ from those asked for."""
+    """Refuse to continue a study whose candidates differ from the given ones."""
     if was.K != now.K:
         refuse_difference(name, "the number of candidates", str(was.K), str(now.K))
     for k, (old, new) in enumerate(zip(was.labels, now.labels, strict=True)):
@@ -358,7 +359,7 @@ def refuse_other_candidates(name: str, was: Candidates, now: Candidates) -> None
 
 
 def refuse_difference(name: str, what: str, was: str, now: str) -> None:
-    """Refuse to go on with a study that differs in this from what is asked for."""
+    """Raise the error for a study that differs in `what` from the given arguments."""
     raise ProblemError(
         f"study_name must be new or of a study with the same settings; got {name!r}, where "
         f"{what} was {was} and now is {now}"

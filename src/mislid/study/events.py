@@ -1,11 +1,11 @@
 """Event serialization, validation and hash chain.
 
-The state of a study is a function of its log. A log may come from anywhere, so every event that is
-read must be possible after those before it.
+The state of a study is a function of its log. A log may come from an untrusted source, so every
+event is checked against the state before it.
 
-Every entry carries a seal of itself and of the one before. A seal is a SHA-256 without a secret:
-changing, adding, dropping or swapping entries changes all later seals, and so the head of the log,
-which is the last one. docs/reliability.md says what that detects.
+Every entry has a seal: the SHA-256 of the entry and of the previous seal, without a secret key.
+Changing, adding, dropping or swapping entries changes all later seals, including the last one, the
+head of the log. docs/reliability.md says which changes this detects.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 
 class Created(NamedTuple):
-    """The study began with this question."""
+    """Creation of a study, with its question."""
 
     settings: Settings
     candidates: Candidates
 
 
 class Asked(NamedTuple):
-    """Trials were handed out, to a worker if named, until `expires` (seconds, None: for ever).
+    """Trials handed out, to a worker if named, until `expires` (seconds, None: forever).
 
-    `again` names, per trial, the expired one that it asks again, or None for a new one. A rule
-    chose the arms of new ones or, where the batch had to fit limits, proposed the arms `proposed`,
-    one for each group of trials, which are as many in every group.
+    `again` has, for each trial, the id of the expired trial that it replaces, or None for a new
+    trial. Without limits, the rule chose the arms of new trials. In a batch with limits, it chose
+    `proposed`, one arm for each group of trials; all groups have the same size.
     """
 
     trials: tuple[int, ...]
@@ -51,7 +51,7 @@ class Asked(NamedTuple):
 
 
 class Renewed(NamedTuple):
-    """A worker asked again and was given its open trials, with a new lease."""
+    """New lease for the open trials of a worker who asked again."""
 
     trials: tuple[int, ...]
     worker: str
@@ -59,7 +59,7 @@ class Renewed(NamedTuple):
 
 
 class Told(NamedTuple):
-    """A trial gave this value, in the user's sign, and `more` that are looked at with it."""
+    """Value of a trial, with the user's sign; `more` has further values told in the same call."""
 
     trial: int
     value: float
@@ -67,23 +67,23 @@ class Told(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """A trial gave no value."""
+    """Failure of a trial, which has no value."""
 
     trial: int
 
 
 class Observed(NamedTuple):
-    """Measurements that no trial asked for, in order, taken in at once."""
+    """Measurements that no trial asked for, in order, added by one call."""
 
     arms: tuple[int, ...]
     values: tuple[float, ...]
 
 
 class Decided(NamedTuple):
-    """The stopping rule was satisfied by the first `samples` measurements.
+    """Decision of the stopping rule after the first `samples` measurements.
 
-    `answer` has the arms, best first; `statistic` reached `threshold` for the `pair` (challenger,
-    incumbent) that was hardest to tell apart.
+    `answer` has the arms, best first. The `pair` (challenger, incumbent) has the least evidence,
+    and its `statistic` reached the `threshold`.
     """
 
     answer: tuple[int, ...]
@@ -95,9 +95,9 @@ class Decided(NamedTuple):
 
 
 class Corrected(NamedTuple):
-    """The measurements of rows were mistakes, and were these values.
+    """Corrected values of rows, which are counted from 0 over all measurements of the log.
 
-    Rows are counted from 0 over all measurements of the log. One that was void counts again.
+    A void measurement that is corrected counts again.
     """
 
     rows: tuple[int, ...]
@@ -106,14 +106,14 @@ class Corrected(NamedTuple):
 
 
 class Voided(NamedTuple):
-    """The measurements of rows do not count any more."""
+    """Rows whose measurements no longer count."""
 
     rows: tuple[int, ...]
     reason: str | None
 
 
 class Redeclared(NamedTuple):
-    """Assumed from here on, of earlier measurements as well; None leaves it as it was."""
+    """New declarations, which apply to earlier measurements too; None means unchanged."""
 
     misspecification: float | None
     noise: tuple[float, ...] | None
@@ -121,10 +121,7 @@ class Redeclared(NamedTuple):
 
 
 class Added(NamedTuple):
-    """The question is about these candidates as well.
-
-    `cost` is theirs, where candidates have costs.
-    """
+    """Candidates added to the question, with their costs if candidates have costs."""
 
     candidates: Candidates
     cost: tuple[float, ...] | None
@@ -132,7 +129,7 @@ class Added(NamedTuple):
 
 
 class Retired(NamedTuple):
-    """An arm cannot be measured any more; one that `leaves` is not in the question either."""
+    """Arm that can no longer be measured; if it `leaves`, it is no longer in the question."""
 
     arm: int
     leaves: bool
@@ -140,11 +137,11 @@ class Retired(NamedTuple):
 
 
 class Contradicted(NamedTuple):
-    """The first `samples` measurements contradict what was declared: "misspecification" or "noise".
+    """Refutation of the declared "misspecification" or "noise" by the first `samples` measurements.
 
-    The logarithm of the evidence, `statistic`, exceeded `threshold`, which it ever does with
-    probability at most `level` if the declaration is right. No less than `least` (a
-    misspecification, or a factor of the noise) would not be contradicted.
+    The log evidence `statistic` exceeded `threshold`. If the declaration is correct, this ever
+    happens with probability at most `level`. `least` is the smallest value (a misspecification, or
+    a factor of the noise) that the data do not refute.
     """
 
     what: str
@@ -171,12 +168,12 @@ Fact = (
     | Retired
 )
 _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Fact)}
-# Facts with numbers that may be infinite, which JSON does not have.
+# Fields of facts that may be infinite, which JSON cannot represent.
 _UNBOUNDED: dict[type[Any], tuple[str, ...]] = {
-    Decided: ("statistic",),  # where no model reverses the pair
+    Decided: ("statistic",),  # infinite if no model reverses the pair
     Redeclared: ("misspecification",),
 }
-# What reading something that is not an event may raise.
+# Exceptions that reading an invalid event may raise.
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 # Entries whose bodies are parsed at once.
 _AT_ONCE = 1_000
@@ -185,18 +182,18 @@ _OPEN_STATES = ("open", "replaced")
 
 
 class Event(NamedTuple):
-    """Something that happened in a study; `Study.events` gives all of it.
+    """Event in a study's log; `Study.events` returns all of them.
 
     Attributes
     ----------
     sequence, time
-        Its place in the study's log, counted from 1, and when it came, in seconds since 1970.
+        Its number in the log, from 1, and its time, in seconds since 1970.
     fact
-        What happened: a record whose class says what, such as `Told` or `Decided`. Arms in it are
-        places in `Study.register`.
+        A record of the event, of a class such as `Told` or `Decided`. Its arms are indices in
+        `Study.register`.
     key
-        The key of the call that it came from, and a digest of what was wanted; None where the call
-        had none.
+        Key of the call that caused the event, and a digest of the call's arguments; None if the
+        call had no key.
     """
 
     sequence: int
@@ -215,7 +212,7 @@ class Entry(NamedTuple):
     time
         When it was written, in seconds since 1970.
     kind, body
-        What happened, and its values as JSON.
+        Kind of the event, and its values as JSON.
     seal
         SHA-256 of this entry and of the seal before it.
     """
@@ -228,7 +225,7 @@ class Entry(NamedTuple):
 
 
 def entry_of(event: Event) -> Entry:
-    """Write an event as an entry, without its seal.
+    """Convert an event to an entry, without its seal.
 
     >>> entry_of(Event(3, 12.5, Told(0, 0.7)))
     Entry(sequence=3, time=12.5, kind='told', body='{"trial":0,"value":0.7}', seal='')
@@ -253,7 +250,7 @@ def entry_of(event: Event) -> Entry:
 
 
 def event_of(entry: Entry) -> Event:
-    """Read what `entry_of` wrote.
+    """Convert an entry to an event.
 
     >>> event_of(Entry(3, 12.5, "told", '{"trial":0,"value":0.7}'))
     Event(sequence=3, time=12.5, fact=Told(trial=0, value=0.7, more=()), key=None)
@@ -269,14 +266,14 @@ def event_of(entry: Entry) -> Event:
 
 
 def events_of(entries: Sequence[Entry]) -> Iterator[Event]:
-    """`event_of` for many, in a fraction of the time."""
+    """Convert many entries to events, much faster than `event_of`."""
     for begin in range(0, len(entries), _AT_ONCE):
         part = entries[begin : begin + _AT_ONCE]
         try:
             bodies = json.loads(f"[{','.join([entry.body for entry in part])}]")
             events = [_event(entry, plain) for entry, plain in zip(part, bodies, strict=True)]
         except _UNREADABLE:
-            events = [event_of(entry) for entry in part]  # says which one it is
+            events = [event_of(entry) for entry in part]  # its error names the invalid entry
         yield from events
 
 
@@ -301,7 +298,7 @@ def _fact(kind: str, plain: dict[str, Any]) -> Fact:
 
 
 def check(state: StudyState, event: Event) -> None:
-    """Refuse an event that cannot be the next one of a log; kinds without a check pass."""
+    """Refuse an event that cannot follow the state."""
     try:
         wrong = _complaint(state, event)
     except (TypeError, OverflowError, ValueError, AttributeError):
@@ -409,7 +406,7 @@ def _unaddable(state: StudyState, added: Added) -> str | None:
 
 
 def _not_asked_about(state: StudyState, arms: Sequence[Any]) -> str | None:
-    """Whether an arm is not in the register, or has left the question."""
+    """A complaint if an arm is not in the register or has left the question, else None."""
     roster = state.roster
     wrong = _not_among(arms, roster.register.K, "arm")
     if wrong is None and not roster.gone.isdisjoint(arms):
@@ -459,7 +456,7 @@ def _not_time(expires: Any) -> str | None:
 
 
 def seal_of(before: str, entry: Entry) -> str:
-    """The seal of an entry that follows one with the seal `before`, which is empty for none.
+    """The seal of an entry, given the seal of the previous one ("" for the first entry).
 
     >>> seal_of("", Entry(1, 12.5, "told", '{"trial":0,"value":0.7}'))[:12]
     '86b0ee57c5bf'
@@ -469,7 +466,7 @@ def seal_of(before: str, entry: Entry) -> str:
 
 
 class Chain:
-    """The hash chain of a log, from its beginning or from a seal that is known.
+    """Hash chain of a log, from its beginning or from a known seal.
 
     Attributes
     ----------
@@ -483,7 +480,7 @@ class Chain:
         self.sequence, self.head, self.first = sequence, head, first
 
     def take_in(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """The next entries of the log; refuses those that are not what was written."""
+        """Check the seals of the next entries of the log, and return the entries."""
         for entry in entries:
             if entry.sequence != self.sequence + 1:
                 raise broken(
@@ -500,7 +497,7 @@ class Chain:
         return entries
 
     def seal(self, entries: Sequence[Entry]) -> list[Entry]:
-        """New entries, with their seals."""
+        """Add seals to new entries."""
         sealed = []
         for entry in entries:
             self._link(entry.sequence, seal_of(self.head, entry))
@@ -517,7 +514,7 @@ def broken(found: str) -> CorruptStorageError:
     Parameters
     ----------
     found
-        What is wrong, as the beginning of a sentence.
+        The problem, as the beginning of a sentence.
 
     Returns
     -------
@@ -531,14 +528,14 @@ def broken(found: str) -> CorruptStorageError:
 
 
 def refuse_gap(last: int, entries: Sequence[Entry]) -> None:
-    """Refuse entries that do not go on from the last one.
+    """Refuse new entries that do not follow the last one without a gap.
 
     Parameters
     ----------
     last
-        Sequence number of the last entry that is stored, 0 where there is none.
+        Sequence number of the last stored entry, 0 if there is none.
     entries
-        What is to be added.
+        The new entries.
 
     Raises
     ------
@@ -562,14 +559,14 @@ def refuse_gap(last: int, entries: Sequence[Entry]) -> None:
 
 
 def refuse_holes(after: int, until: int, entries: Sequence[Entry]) -> None:
-    """Refuse entries of a database unless all above `after`, up to `until`, are there.
+    """Refuse entries from a database unless they include all from `after` + 1 to `until`.
 
     Parameters
     ----------
     after, until
         Sequence numbers.
     entries
-        What was found.
+        The entries that were read.
 
     Raises
     ------
@@ -597,7 +594,7 @@ class Log(ABC):
     >>> storage.read(key) == [written]
     True
 
-    What goes wrong in the block leaves the log as it was:
+    An exception in the block leaves the log unchanged:
 
     >>> with storage.locked(key) as log:
     ...     log.append([Entry(3, log.now(), "observed", '{"arms":[0],"values":[0.9]}')])
@@ -607,12 +604,12 @@ class Log(ABC):
     """
 
     def now(self) -> float:
-        """The time, in seconds since 1970: this computer's, unless the storage has a clock.
+        """The storage's clock if it has one, else that of this computer.
 
         Returns
         -------
         float
-            The same clock for all who write, where that can be.
+            Seconds since 1970.
         """
         return time.time()
 
@@ -625,32 +622,33 @@ class Log(ABC):
         after
             A sequence number; 0 for all entries.
         most
-            How many at most, the first ones; None for no limit.
+            The most entries to read, from the first; None for no limit.
 
         Returns
         -------
         list of Entry
-            Empty where there are none.
+            The entries; empty if there are none.
 
         Raises
         ------
         StorageError
-            If they cannot be read; a `CorruptStorageError` if one of them is missing.
+            If the entries cannot be read; a `CorruptStorageError` if one is missing.
         """
 
     @abstractmethod
     def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
-        """Add entries, numbered on from the last one; `refuse_gap` otherwise.
+        """Append entries, which must be numbered from the last one on (`refuse_gap`).
 
         Parameters
         ----------
         entries
-            In order; where there are none, nothing changes.
+            The entries, in order. An empty sequence changes nothing.
         summary
-            Of all entries by then, for `Storage.lines`; one of fewer is dropped.
+            Summary of all entries including the new ones, for `Storage.lines`; None drops the old
+            one.
 
         Raises
         ------
         CorruptStorageError
-            If another entry would have to come next.
+            If the numbers do not follow the last entry.
         """

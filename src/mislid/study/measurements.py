@@ -1,8 +1,8 @@
-"""Measurements as users tell and correct them: single values, tables, summaries of several.
+"""Validation of measurements: single values, tables, summary statistics and corrections.
 
-Proofs rest on an arm's count, sum and sum of squared deviations. Several values may be told by
-these: values that have the same stand for them, and are looked at together, never in part. Not so
-for values within bounds, whose proof goes through them one by one.
+Proofs use an arm's count, sum and sum of squared deviations. Several values may therefore be told
+by these statistics: the log records substitute values with the same statistics, which are always
+used together. Bounded values are the exception, because their proof uses them one by one.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from mislid.study.session import Session
 
 COLUMNS = ("arm", "value")
-# Beyond, evidence is no number with the least noise that is allowed.
+# Largest absolute value: above it, evidence overflows with the smallest noise that is allowed.
 LARGEST = 1e75
-# Values that one call may stand for.
+# The most values that one call may summarize.
 MOST = 1_000_000
 
 
 def as_value(value: Any, name: str = "value") -> float:
-    """A measurement: a finite number, whose square over that of any noise is one too.
+    """Check a measurement: a finite number whose square over any noise variance is finite.
 
     >>> as_value(float("nan"))
     Traceback (most recent call last):
@@ -69,7 +69,7 @@ def refuse_excluded(values: Iterable[float], settings: Settings, name: str = "va
 
 
 def as_tell(value: Any, state: Any, n: Any, sd: Any) -> float | None:
-    """Check what was told of a trial: its value, or None where it failed."""
+    """Check the arguments of a tell; return the value, or None if the trial failed."""
     if not isinstance(state, str) or state not in (COMPLETE, FAIL):
         raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {shown(state)}")
     if state == COMPLETE:
@@ -84,7 +84,7 @@ def as_tell(value: Any, state: Any, n: Any, sd: Any) -> float | None:
 def tell(
     state: StudyState, trial_id: int, value: float | None, n: Any, sd: Any
 ) -> list[Failed | Told]:
-    """What is recorded when a trial tells a value, or fails (None); nothing if told before."""
+    """Facts that record a trial's value or its failure (None); none if told before."""
     if value is None:
         return [Failed(trial_id)] if state.is_news(trial_id, FAIL) else []
     place = state.roster.place(state.trial(trial_id).arm)
@@ -103,7 +103,7 @@ def tell(
 def correct(
     state: StudyState, trial: int | None, row: int | None, value: float, reason: Any
 ) -> list[Corrected]:
-    """What is recorded when a measurement gets this value; nothing where it has it."""
+    """Facts that record a corrected value; none if the measurement already has it."""
     rows, why = _as_rows(state, trial, row), as_reason(reason)
     if len(rows) > 1:
         raise ProblemError(
@@ -116,7 +116,7 @@ def correct(
 
 
 def void(state: StudyState, trial: int | None, row: int | None, reason: Any) -> list[Voided]:
-    """What is recorded when measurements count no more; nothing where they do not count."""
+    """Facts that record void measurements; none if they are already void."""
     rows, why = _as_rows(state, trial, row), as_reason(reason)
     return [] if state.void.issuperset(rows) else [Voided(rows, why)]
 
@@ -141,7 +141,7 @@ def _as_rows(state: StudyState, trial: int | None, row: int | None) -> tuple[int
 
 
 def doubts(session: Session, trial_id: int, value: float | None) -> list[str]:
-    """Whether a value that is told now is far outside of what was to be expected, in words."""
+    """Warnings if a new value is far outside its plausible range."""
     state, tallies = session.knowing(trial_id), session.tallies
     if value is None or not state.is_untold(trial_id):
         return []
@@ -154,7 +154,7 @@ def doubts(session: Session, trial_id: int, value: float | None) -> list[str]:
             return [constant_words(REPEATED)]
         noise = np.zeros_like(noise)
     elif state.settings.noise_model != KNOWN:
-        return []  # whatever is in the range is plausible
+        return []  # every value in the declared range is plausible
     expected = plausible_range(tallies, noise, arm)
     if expected is None or expected[0] <= value <= expected[1]:
         return []
@@ -168,7 +168,7 @@ def doubts(session: Session, trial_id: int, value: float | None) -> list[str]:
 
 
 def as_pairs(observations: Any) -> tuple[tuple[Any, float], ...]:
-    """Labels and values of a table with columns arm and value, or of pairs."""
+    """Labels and values from a table with columns arm and value, or from pairs."""
     pairs = []
     for row, (label, value) in enumerate(_rows(observations)):
         plain = label.item() if isinstance(label, np.generic) else label
@@ -177,7 +177,7 @@ def as_pairs(observations: Any) -> tuple[tuple[Any, float], ...]:
 
 
 def observe(state: StudyState, pairs: Sequence[tuple[Any, float]]) -> list[Observed]:
-    """What is recorded of measurements that no trial asked for: all of them or none."""
+    """Facts that record measurements that no trial asked for, all or none."""
     arms = []
     for row, (label, value) in enumerate(pairs):
         place = state.candidates.arm(label, f"arm of observation {row}")
@@ -187,7 +187,7 @@ def observe(state: StudyState, pairs: Sequence[tuple[Any, float]]) -> list[Obser
 
 
 def count(state: StudyState, label: Any, n: Any, total: Any, squares: Any) -> list[Observed]:
-    """What is recorded of n measurements by their sum and the sum of their squares."""
+    """Facts that record n measurements, given their sum and the sum of their squares."""
     arm, size = state.roster.arms[state.candidates.arm(label)], _as_size(n)
     sum_, scatter = as_value(total, "sum"), None
     if squares is not None and state.settings.noise_model != BERNOULLI:
@@ -237,7 +237,7 @@ def _is_pair(pair: Any) -> bool:
 
 
 def as_mean(settings: Settings, mean: float, n: Any, sd: Any) -> tuple[float, ...]:
-    """Values for the mean of n, whose sample standard deviation is sd.
+    """n values with a given mean and sample standard deviation `sd`; just the mean without n.
 
     >>> from mislid import create_study
     >>> settings = create_study(candidates=["a", "b"], m=1, noise=0.5).settings
@@ -257,7 +257,7 @@ def as_mean(settings: Settings, mean: float, n: Any, sd: Any) -> tuple[float, ..
 def _standing_for(
     settings: Settings, n: int, mean: float, scatter: float | None, name: str
 ) -> tuple[float, ...]:
-    """n values with this mean and this sum of squared deviations; an odd one is at the mean."""
+    """n values with a given mean and sum of squared deviations; if n is odd, one is the mean."""
     if settings.noise_model == BERNOULLI:
         return _zeros_and_ones(n, mean * n)
     if settings.noise_model == BOUNDED:

@@ -1,4 +1,4 @@
-"""The loop that asks, measures and tells, in one thread or several."""
+"""The ask-measure-tell loop of `Study.optimize`, in one thread or several."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from mislid.study.study import Study
 
 MOST_JOBS = 1000
-"""Threads that measure at once."""
+"""The most threads that measure concurrently."""
 
 
 class Loop:
-    """Measure until the study has decided, or trials, time or its budget are used up."""
+    """Loop that measures until the study has decided, or trials, time or budget are used up."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Loop:
             if not callable(function):
                 raise ProblemError(f"{name} must be callable; got {shown(function)}")
         _refuse_catch(catch)
-        if worker is not None:  # a job's name would hide what is wrong with it
+        if worker is not None:  # check it before job numbers are appended
             as_text(worker, "worker", "a name, or None")
         self.study, self.measure, self.catch, self.callbacks = study, measure, catch, callbacks
         self.worker, self.lease = worker, lease
@@ -51,13 +51,13 @@ class Loop:
             limit = as_number(timeout, "timeout", low=0, high=float("inf"))
             self.until = time.monotonic() + limit
         self.budget = study.settings.budget
-        # Trials of this loop that were not told yet: they will count.
+        # Open trials of this loop, which count towards the budget.
         self.under_way = 0
         self.stopped = threading.Event()
         self.alone = threading.Lock()
 
     def run(self, n_jobs: int) -> None:
-        """Measure in so many threads."""
+        """Measure in `n_jobs` threads."""
         jobs = as_count(n_jobs, "n_jobs", 1, MOST_JOBS)
         if jobs == 1:
             self._work(self.worker)
@@ -69,7 +69,7 @@ class Loop:
                 for work in working:
                     work.result()
             finally:
-                self.stopped.set()  # the others end with the trial they are at
+                self.stopped.set()  # the other threads end after their current trial
 
     def _work(self, worker: str | None) -> None:
         try:
@@ -79,7 +79,7 @@ class Loop:
             self.stopped.set()
 
     def _goes_on(self) -> bool:
-        """Whether to begin another trial, which is then counted."""
+        """Whether to begin another trial; if so, count it."""
         if self.stopped.is_set() or time.monotonic() >= self.until:
             return False
         if self.study.status != "running":

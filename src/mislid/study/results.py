@@ -1,4 +1,4 @@
-"""Records of a study for its users: trials, results and summaries."""
+"""Records of a study: trials, results and summaries."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ RUNNING, DECIDED, CONTRADICTED = "running", "decided", "contradicted"
 
 @dataclass(frozen=True, slots=True)
 class PlainRecord:
-    """A record that can be written as JSON."""
+    """Base class of records that can be written as JSON."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as values of JSON, which has no infinity: "inf".
+        """The fields as JSON-compatible values; infinity becomes "inf".
 
         Returns
         -------
         dict
-            By their names.
+            A map from names to values.
 
         Examples
         --------
@@ -56,15 +56,16 @@ class Trial:
     Attributes
     ----------
     id
-        What to tell the study with the value.
+        The trial's number, to be passed to `Study.tell` with the value.
     arm
         The candidate's label.
     features
-        Its features (d,), or None where candidates have none.
+        Its features (d,), or None.
     worker, expires
-        Who asked, and when the lease ends, in seconds since 1970 (None: never).
+        The worker who asked, and when the lease ends, in seconds since 1970 (None: never).
     study, asked
-        Which study handed it out, and when: another one refuses it. None in one made by hand.
+        The identity of the study that handed it out, and when; other studies refuse the trial. None
+        for trials created by hand.
     """
 
     id: int
@@ -78,30 +79,30 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class StudyResult:
-    """The answer of a study that has decided, and what it rests on.
+    """The answer of a study that has decided, with its evidence.
 
     Attributes
     ----------
     answer
         The m best candidates, best first.
     samples
-        Measurements on which it rests.
+        Number of measurements at the decision.
     stopping, proven
-        The rule that decided, and whether its error rate is proven to be at most delta: not if the
-        data refute what was declared.
+        The stopping rule, and whether its error rate is proven to be at most delta, which is not
+        the case if the data refute the declarations.
     statistic, threshold, pair
-        The evidence for the pair (challenger, incumbent) that was hardest to tell apart, and what
-        it had to reach; 0, 0 and None of a rule written in Python that does not tell.
+        The evidence for the pair (challenger, incumbent) with the least evidence, and the required
+        evidence; 0, 0 and None for a rule written in Python that reports none.
     observations
-        Measurements by now.
+        Current number of measurements.
     certificate
-        The decision as it was made, for anyone to check: `certificate.save(path)` and
-        `mislid.verify(path)`. It is worked out when first looked into.
+        The certificate of the decision, which anyone can check: `certificate.save(path)` and
+        `mislid.verify(path)`. It is computed on first access.
     best_now, agrees
-        The m candidates that all measurements by now would put first, and whether they are those of
-        the answer. Later data never revoke the answer, corrections may.
+        The m candidates with the best estimates from all current measurements, and whether they
+        are those of the answer. Later data never revoke the answer; corrections may.
     contradictions
-        What the data refute of what was declared, in words; then nothing is proven.
+        Sentences on the declarations that the data refute; if there are any, nothing is proven.
     corrections
         Number of corrections in the log.
     """
@@ -121,7 +122,7 @@ class StudyResult:
 
     @property
     def agrees(self) -> bool:
-        """Whether later data are for the same answer."""
+        """Whether all current measurements favor the same answer."""
         return set(self.answer) == set(self.best_now)
 
     def _repr_html_(self) -> str:
@@ -131,18 +132,18 @@ class StudyResult:
 
 @dataclass(frozen=True, slots=True)
 class StudySummary:
-    """A line about a study.
+    """Summary of a study.
 
     Attributes
     ----------
     name, status
-        Its name, and "running", "decided" or "contradicted".
+        The study's name, and "running", "decided" or "contradicted".
     m, candidates
-        How many of how many candidates are looked for.
+        Number of best candidates to find, and number of candidates.
     observations, pending
-        Measurements by now, and open trials.
+        Number of measurements, and number of open trials.
     created, updated
-        When its log began, and when it last grew, in seconds since 1970.
+        Times of the log's first and last event, in seconds since 1970.
     stopping
         The name of its stopping rule.
     """
@@ -159,7 +160,7 @@ class StudySummary:
 
 
 def as_trial_id(trial: Any) -> int:
-    """The id of a trial, or of whatever names one."""
+    """The id of a trial, given as a `Trial` or as an integer."""
     trial_id = trial.id if isinstance(trial, Trial) else trial
     try:
         if isinstance(trial_id, bool):
@@ -175,7 +176,7 @@ def as_trial_id(trial: Any) -> int:
 
 
 def result_of(session: Session) -> StudyResult | None:
-    """The answer of a study that has decided; None before."""
+    """The result of a study, or None before its decision."""
     from mislid.certificate import Certificate
     from mislid.certificate.certificate import Mended
     from mislid.stopping.rules import stopping_rule_called
@@ -186,7 +187,7 @@ def result_of(session: Session) -> StudyResult | None:
     decision, labels = state.decision, state.candidates.labels
     if decision is None:
         return None
-    # A rule written in Python may tell no evidence, of no pair.
+    # A rule written in Python may report neither evidence nor a pair.
     silent = decision.threshold == 0.0 and is_python(decision.rule)
     engine = session.estimating()
     best = engine.incumbents if engine.is_estimated else decision.answer

@@ -1,7 +1,7 @@
-"""The question of a study as it changes: candidates that come and go, other declarations.
+"""Changes of a study's question: added and retired candidates, and new declarations.
 
-The register counts arms of the log in the order in which they came; the question is about some of
-them. docs/changing.md has the proof of `price`.
+Arms in the log are indices in the register, which lists all candidates in the order in which they
+were added. The question is about a subset of them. docs/changing.md has the proof of `price`.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Roster:
-    """All candidates that ever were in a study.
+    """All candidates that were ever in a study, and their status.
 
     Attributes
     ----------
     register
-        All of them, in the order in which they came.
+        All candidates, in the order in which they were added.
     settings
-        The question as declared, with noise and costs of all of the register.
+        The question as declared, with noise and costs of all candidates of the register.
     late
-        Those that were added, by their place in the register.
+        Candidates added after the study began, as indices in the register.
     gone
-        Those that left the question.
+        Candidates that left the question, as indices in the register.
     closed
-        Those that cannot be measured any more.
+        Candidates that can no longer be measured, as indices in the register.
     """
 
     register: Candidates
@@ -67,7 +67,7 @@ class Roster:
 
     @cached_property
     def arms(self) -> tuple[int, ...]:
-        """The question's candidates, by their place in the register."""
+        """The question's candidates, as indices in the register."""
         return tuple(arm for arm in range(self.register.K) if arm not in self.gone)
 
     @cached_property
@@ -75,14 +75,14 @@ class Roster:
         return {arm: place for place, arm in enumerate(self.arms)}
 
     def place(self, arm: int) -> int | None:
-        """Where an arm of the register is among the question's; None if it left."""
+        """Convert an index in the register to one in the question; None if the arm left."""
         if not self.gone and 0 <= arm < self.register.K:
             return arm
         return self._places.get(arm)
 
     @cached_property
     def candidates(self) -> Candidates:
-        """Those of the question."""
+        """The question's candidates."""
         if not self.gone and not self.late:
             return self.register
         rows = list(self.arms)
@@ -94,9 +94,9 @@ class Roster:
 
     @cached_property
     def question(self) -> Settings:
-        """The settings that rules go by: those of the question's candidates, at what delta is left.
+        """The settings for the rules: the question's candidates, with delta divided by `price`.
 
-        An infinite cost stands for what cannot be measured.
+        Candidates that can no longer be measured have infinite cost.
         """
         was = self.settings
         if not (self.gone or self.closed) and self.price == 1:
@@ -114,23 +114,23 @@ class Roster:
 
     @cached_property
     def measurable(self) -> dict[int, int]:
-        """Those that can be measured: from their place in the question to that in the register."""
+        """Map from indices in the question to those in the register, for measurable candidates."""
         costs = self.question.cost or (1.0,) * len(self.arms)
         pairs = enumerate(zip(self.arms, costs, strict=True))
         return {place: arm for place, (arm, cost) in pairs if math.isfinite(cost)}
 
     @cached_property
     def costs(self) -> Vector | None:
-        """What a measurement of the question's candidates costs or cost (K,); None if not said."""
+        """Declared costs (K,) of the question's candidates; None if costs were not declared."""
         given = self.settings.cost
         return None if given is None else np.array([given[arm] for arm in self.arms])
 
     def recorded(self, decision: Decided) -> Decided:
-        """A decision as the log has it: with the register's arms."""
+        """Convert a decision's arms from the question to the register, as the log has them."""
         return self._renamed(decision, self.arms)
 
     def present(self, decision: Decided) -> Decided:
-        """A decision of the log with the question's arms."""
+        """Convert a decision's arms from the register to the question."""
         return self._renamed(decision, self._places)
 
     def _renamed(self, decision: Decided, names: Mapping[int, int] | Sequence[int]) -> Decided:
@@ -147,11 +147,12 @@ class Roster:
 
     @property
     def price(self) -> int:
-        """What delta is divided by: the number of questions that this one may have been chosen of.
+        """Divisor of delta, which pays for the choice among possible questions.
 
-        With n candidates that came or left, A of them new: n (n + 1)^2, which adds up to 1 over all
-        n and A; which ones left; and with new ones, all ordered pairs over those of one answer,
-        since who is among the m best depends on who comes.
+        For n candidates that were added or left, A of them added, it has three factors. The first
+        is n (n + 1)^2, whose inverses add up to 1 over all n and A. The second is the number of
+        ways to choose those that left. The third, if any were added, is the ratio of all ordered
+        pairs to those of one answer, because the m best depend on which candidates are added.
         """
         added, left = len(self.late), len(self.gone)
         n = added + left
@@ -162,7 +163,7 @@ class Roster:
         return n * (n + 1) ** 2 * pairs * math.comb(self.register.K, left)
 
     def after(self, fact: Added | Retired | Redeclared) -> Roster:
-        """As a change or a declaration makes it."""
+        """The roster after a change or a declaration."""
         match fact:
             case Added():
                 return self._with(fact)
@@ -173,8 +174,8 @@ class Roster:
                 return self._declared(misspecification, noise)
 
     def _declared(self, misspecification: float | None, noise: tuple[float, ...] | None) -> Roster:
-        """With other declarations, whose noise is that of the question's candidates."""
-        # One M for all declarations: features keep the weight that they had from the beginning.
+        """The roster with new declarations; `noise` is that of the question's candidates."""
+        # M must be the same for all declarations, so features keep their initial weight.
         changes: dict[str, Any] = {"structured": self.settings.is_structured}
         if misspecification is not None:
             changes["misspecification"] = misspecification
@@ -187,7 +188,7 @@ class Roster:
         return replace(self, settings=replace(self.settings, **changes))
 
     def _with(self, added: Added) -> Roster:
-        """With candidates that were added."""
+        """The roster with added candidates."""
         was, K, more, now = self.register, self.register.K, added.candidates, self.settings
         features = None
         if was.features is not None and more.features is not None:
@@ -203,19 +204,19 @@ class Roster:
 
 
 def add(state: StudyState, given: Candidates, noise: Any, cost: Any, reason: Any) -> list[Fact]:
-    """What is recorded when candidates are added."""
+    """Facts that record added candidates."""
     roster, why = state.roster, as_reason(reason)
     more = _as_more(roster, given)
     _refuse_other_noise(roster.settings, noise, more.labels)
     added = Added(more, _as_cost(roster, cost, more.labels), why)
-    # What no rule can answer is refused before anything is written.
+    # Refuse a question that no rule can answer before anything is written.
     now = roster.after(added)
     question_of(now.question, now.candidates)
     return [added]
 
 
 def retire(state: StudyState, label: Any, leaves: Any, reason: Any) -> list[Fact]:
-    """What is recorded when a candidate is retired; nothing where it was."""
+    """Facts that record a retired candidate; none if it was retired before."""
     roster, why = state.roster, as_reason(reason)
     leaving = as_flag(leaves, "leave")
     arm = roster.arms[state.candidates.arm(label)]
@@ -234,7 +235,7 @@ def retire(state: StudyState, label: Any, leaves: Any, reason: Any) -> list[Fact
 
 
 def redeclare(state: StudyState, misspecification: Any, noise: Any, reason: Any) -> list[Fact]:
-    """What is recorded when this is declared; nothing where it was."""
+    """Facts that record new declarations; none if they equal the current ones."""
     was, K, why = state.settings, state.candidates.K, as_reason(reason)
     eps = spread = None
     if misspecification is not None:
@@ -278,7 +279,7 @@ def _as_more(roster: Roster, more: Candidates) -> Candidates:
 
 
 def _in_columns(was: Candidates, more: Candidates) -> Candidates:
-    """The features in the columns that the study has, one of which may be its own."""
+    """New candidates with features in the study's columns, including its constant one."""
     if was.features is None or more.features is None:
         return more
     shown, features = was.shown, more.features
@@ -300,7 +301,7 @@ def _in_columns(was: Candidates, more: Candidates) -> Candidates:
 
 
 def _refuse_other_noise(was: Settings, noise: Any, labels: Labels) -> None:
-    """Refuse new candidates unless they have the noise that all others have."""
+    """Refuse new candidates unless they have the noise of all others."""
     if was.noise_model != KNOWN:
         if noise is not None:
             raise ProblemError(

@@ -1,4 +1,4 @@
-"""The rules of a study: engines for its question, and whether they confirm a decision."""
+"""Rules of a study: engines for its question, and confirmation of recorded decisions."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from mislid.study.state import DECISION, StudyState
 if TYPE_CHECKING:
     from mislid.study.session import Session
 
-# Half a unit in the last place of a mean, in standard errors, up to which rounding does not matter.
+# Rounding is negligible if half a unit in the last place of a mean is at most this many standard
+# errors.
 COARSE = 1e-9
-# Evidence may miss its threshold by so much of it, as in a certificate: another kind of processor
-# rounds differently.
+# Relative tolerance of recomputed evidence, as in a certificate: processors round differently.
 SLACK = 1e-6
 
 
 def new_engine(
     settings: Settings, candidates: Candidates, algorithm: Any = None, stopping: Any = None
 ) -> Engine:
-    """An engine before the first measurement.
+    """A new engine for a study's question.
 
-    Rules that are given take the place of those that the settings name. Without features all arms
-    are measured first: the model has one column then, whose spanner is one arm.
+    Rules that are given as objects replace those named in the settings. Without features, all arms
+    are measured first, because the spanner of the model's single column has only one arm.
     """
     return Engine(
         question_of(settings, candidates),
@@ -72,7 +72,7 @@ def _rule(argument: str, name: str, given: Any) -> Any:
 
 
 def measurements_of(state: StudyState) -> EventBatch:
-    """All measurements that count, with those of one event together."""
+    """Batch of all measurements that count; those of one event are told together."""
     batch, sign = EventBatch(), state.settings.sign
     for _, told in groupby(state.observations, key=lambda one: one.sequence):
         group = list(told)
@@ -81,10 +81,10 @@ def measurements_of(state: StudyState) -> EventBatch:
 
 
 def stand_ins(settings: Settings, given: tuple[Any, Any]) -> tuple[Any, Any]:
-    """The rules that were given; for others that are not here, some with the same estimates.
+    """The given rules, with unavailable ones replaced by rules that have the same estimates.
 
-    They may have them earlier: whether a rule waits for all arms is not known of one that is not
-    here.
+    The replacements may have estimates earlier, because an unavailable rule may first measure all
+    arms.
     """
     algorithm, stopping = given
     if algorithm is None and is_absent(settings.algorithm):
@@ -96,10 +96,10 @@ def stand_ins(settings: Settings, given: tuple[Any, Any]) -> tuple[Any, Any]:
 
 @cache
 def warm_up(algorithm: str, stopping: str) -> None:
-    """Compile what a study with these rules needs, before it keeps others from writing."""
+    """Compile the kernels of rules, so that a study does not compile while it holds a lock."""
     from mislid.algorithms import ALGORITHMS
 
-    # Rules of others may refuse the question below, and are not compiled.
+    # Custom rules may refuse the question below, and are not compiled.
     if algorithm not in ALGORITHMS or is_python(stopping):
         return
     model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1)
@@ -110,9 +110,9 @@ def warm_up(algorithm: str, stopping: str) -> None:
 
 
 def decision_of(settings: Settings, verdict: Verdict) -> Decided:
-    """What is recorded of a verdict."""
+    """The fact that records a verdict."""
     answer = verdict.answer or ()
-    # A rule that is written in Python may have no evidence to show.
+    # A rule written in Python may report no pair.
     others = (arm for arm in range(len(answer) + 1) if arm not in answer)
     pair = (next(others), answer[-1]) if verdict.pair is None else verdict.pair
     return Decided(
@@ -126,11 +126,11 @@ def decision_of(settings: Settings, verdict: Verdict) -> Decided:
 
 
 def is_coarse(settings: Settings, engine: Engine) -> bool:
-    """Whether rounding of the means may matter for a decision.
+    """Whether rounding of the means may affect a decision.
 
-    A mean far above the noise is known no better than to its last digit. Where that is not far
-    below a standard error, rules that take means for exact may decide too early, and a decision is
-    only made if its certificate holds, which bounds all rounding.
+    The rules take means for exact. If the last digit of a mean is not far below its standard error,
+    they may decide too early. A decision is then only made if its certificate holds, which bounds
+    all rounding errors.
     """
     counts = engine.counts.astype(np.float64)
     deviations = settings.deviations(counts.size)
@@ -141,7 +141,7 @@ def is_coarse(settings: Settings, engine: Engine) -> bool:
 
 
 def certificate_holds(state: StudyState, decision: Decided) -> bool:
-    """Whether the certificate of a decision can be made, and holds."""
+    """Whether the certificate of a decision can be computed and is valid."""
     from mislid.certificate import Certificate
     from mislid.verification import verify
 
@@ -155,9 +155,9 @@ def certificate_holds(state: StudyState, decision: Decided) -> bool:
 
 
 def unconfirmed(session: Session) -> Contradicted | None:
-    """What speaks against the decision that the log records; None where it follows from the data.
+    """A contradiction if the recorded decision does not follow from the data, else None.
 
-    Rules that are not here, and that prove nothing, are believed.
+    Decisions of unavailable rules without a proof are accepted.
     """
     state, decision = session.state, session.state.decision
     if decision is None or _is_reached(session, decision) or _is_proved(state, decision):
@@ -167,12 +167,12 @@ def unconfirmed(session: Session) -> Contradicted | None:
 
 
 def cannot_be_known(session: Session) -> bool:
-    """Whether the rules are not here, and decide by another test than `guaranteed`."""
+    """Whether the rules are unavailable and the stopping rule is not `guaranteed`."""
     return not session.has_rules and session.state.settings.stopping != GUARANTEED
 
 
 def _is_reached(session: Session, decision: Decided) -> bool:
-    """Whether the rules make this decision when they take in the log."""
+    """Whether the rules reach this decision when they replay the log."""
     if not session.has_rules:
         return cannot_be_known(session)
     session.catch_up()
@@ -184,7 +184,7 @@ def _is_reached(session: Session, decision: Decided) -> bool:
 
 
 def _is_proved(state: StudyState, decision: Decided) -> bool:
-    """Whether its measurements prove it, although the rules here round differently."""
+    """Whether the measurements prove a decision that the rules do not reach, due to rounding."""
     from mislid.certificate.certificate import Log
 
     if state.settings.stopping != GUARANTEED:

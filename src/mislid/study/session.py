@@ -1,6 +1,6 @@
-"""An open study: its log and its rules in step, and how the log is added to.
+"""Sessions: synchronization of a study's log, state and rules, and writing to the log.
 
-Calls count once, however often they are repeated: the log has their keys.
+The log records the keys of calls, so that repeated calls count once.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from mislid.study.settings import is_absent, is_python
 from mislid.study.state import GENERATED, Kept, StudyState, written_summary
 from mislid.study.storage import Collision, Log, Storage
 
-# Attempts at a write whose transactions the database undoes.
+# The most attempts at a write that the database rolls back.
 _ATTEMPTS = 20
-# Events that are read at once, so that a long log takes little memory.
+# Number of events read at once, which limits the memory for a long log.
 _AT_ONCE = 10_000
-# With so many new events, a writer reads them before it takes the lock.
+# From this number of new events on, a writer reads them before it takes the lock.
 _MANY = 50
-# Numbers that are collected for the rules at most before they take them in.
+# The most numbers in a batch for the rules.
 _MUCH = 1_000_000
-# Characters of a key at most.
+# Longest key, in characters.
 _LONGEST = 200
-# Seconds by which clocks may differ: the log's time does not go back for them.
+# Clock differences, in seconds, for which the log's time does not go back.
 SKEW = 600.0
-# Events that change measurements or declarations that the rules have taken in.
+# Events that change earlier measurements or declarations, so that the rules start over.
 _CHANGES = (events.Corrected, events.Voided, events.Redeclared, events.Added, events.Retired)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A call: its key, and a digest of its arguments.
+    """Key of a call and digest of its arguments.
 
-    The key is in the log with the events of the call, so that a repetition finds it there.
+    The events of the call record the key in the log, so that a repetition is detected.
     """
 
     key: str
@@ -55,11 +55,11 @@ class Request:
 
     @property
     def written(self) -> str:
-        """Key and digest as an event has them."""
+        """Key and digest in the format of an event."""
         return f"{self.key} {self.digest}"
 
     def refuse_other(self, kept: Kept) -> None:
-        """Refuse a key that was used for something else."""
+        """Refuse a key that was used for another call."""
         if kept.digest != self.digest:
             raise ProblemError(
                 f"key must be new, or of the same call as before; got {self.key!r}, with which "
@@ -68,7 +68,7 @@ class Request:
 
 
 def request_of(key: Any, *wanted: object) -> Request:
-    """The request of this key, or of one that is generated.
+    """The request with a given key, or with a generated one.
 
     >>> request_of("plate-7", "add_observations", (0, 1), (0.25, 0.5)).written
     'plate-7 5813d7f5'
@@ -84,13 +84,13 @@ def request_of(key: Any, *wanted: object) -> Request:
         )
     try:
         spelled = repr(tuple(map(_whole, wanted))).encode("utf-8", "backslashreplace")
-    except ValueError:  # an integer of thousands of digits, which the call itself refuses
+    except ValueError:  # an integer with thousands of digits, which is refused later
         spelled = b"too long"
     return Request(key, hashlib.sha256(spelled).hexdigest()[:8])
 
 
 def _whole(given: object) -> object:
-    """Arrays, Series and candidates as plain values: their repr leaves out the middle of arrays."""
+    """Convert arrays, Series and candidates to plain values, whose repr is not abbreviated."""
     if isinstance(given, np.ndarray):
         return given.tolist()
     if hasattr(given, "to_numpy") and hasattr(given, "index"):
@@ -103,26 +103,26 @@ def _whole(given: object) -> object:
 
 
 class _Lost(Exception):
-    """The answer to a commit of these entries was lost."""
+    """The outcome of a commit of entries is unknown."""
 
     def __init__(self, problem: UnknownOutcomeError, entries: Sequence[events.Entry]) -> None:
         super().__init__(str(problem))
         self.last = entries[-1]
 
     def is_in(self, log: Log) -> bool:
-        """Whether a log, which is locked, has the entries."""
+        """Whether a locked log has the entries."""
         return log.read(self.last.sequence - 1, 1) == [self.last]
 
     def unknown(self, request: Request | None) -> UnknownOutcomeError:
-        """The error for a caller where the log cannot be read."""
+        """The error for the caller if the log cannot be read."""
         return UnknownOutcomeError(str(self), None if request is None else request.key)
 
 
 @dataclass(slots=True)
 class Order:
-    """What was asked for, and the ids of the trials that were handed out.
+    """Arguments of `Study.ask`, and the ids of the trials that were handed out.
 
-    `n` is a number of trials, or None for what completes a phase.
+    `n` is a number of trials, or None for all remaining trials of a phase.
     """
 
     n: int | None
@@ -135,7 +135,7 @@ class Order:
 def as_order(
     n: Any, worker: Any, lease: Any, max_candidates: Any, max_per_candidate: Any, replicates: Any
 ) -> Order:
-    """Check what was asked for."""
+    """Check the arguments of `Study.ask`."""
     if isinstance(n, str):
         if n != batches.PHASE:
             raise ProblemError(f"n must be a whole number or {batches.PHASE!r}; got {n!r}")
@@ -154,10 +154,10 @@ def as_order(
 
 
 def log_time(clock: float, last: float) -> float:
-    """The time of an event after one at `last`, by a clock.
+    """The time of the next event after one at `last`, given the clock's time.
 
-    A clock that is a little behind another one waits. One that is far behind is right, or will be
-    put right: the log follows it, so that one event from the future does not stop its time.
+    If the clock is slightly behind, the time does not go back. If it is more than `SKEW` behind,
+    the log follows the clock, so that one event with a time in the future does not freeze the time.
 
     >>> log_time(99.0, 100.0), log_time(101.0, 100.0), log_time(100.0, 4e9)
     (100.0, 101.0, 100.0)
@@ -166,28 +166,28 @@ def log_time(clock: float, last: float) -> float:
 
 
 class Session:
-    """An open study: its log, the state after it and the rules, in step.
+    """An open study, which keeps log, state and rules synchronized.
 
-    The state follows every look at the log. The rules take in events when they are first needed,
-    all that have gathered by then in one call, so reading a study costs no decision.
+    The state is updated on every read of the log. The rules are updated only when they are needed,
+    in one call for all new events, so that reading a study does not run them.
 
     Parameters
     ----------
     name, key, storage
-        Which study, and where it is kept.
+        The study's name and key, and its storage.
     clock
-        Gives the time of new events; None: the storage's clock.
+        Function that returns the time of new events; None: the storage's clock.
     rules
-        Sampling and stopping rule where they are objects, which the log only names.
+        Sampling rule and stopping rule, each an object or None; the log only has their names.
 
     Attributes
     ----------
     alone
-        A lock: one thread at a time uses a session.
+        Lock that lets one thread at a time use the session.
     chain, state
-        Seals and state after the last look.
+        Hash chain and state after the last read.
     verdict
-        What the rules decided first, as far as they took in the log.
+        The first decision of the rules on the events that they have replayed.
     """
 
     def __init__(
@@ -201,16 +201,16 @@ class Session:
         self.name, self.key, self.storage, self.clock = name, key, storage, clock
         self.given = rules
         self.alone = threading.RLock()
-        # A recorded decision, and what speaks against it.
+        # The last decision that was checked, and its contradictions.
         self._checked: tuple[events.Decided | None, dict[str, events.Contradicted]] = (None, {})
-        # The request whose answer was lost, until the log has been asked.
+        # The request whose outcome is unknown until the log is read.
         self._unsettled: Request | None = None
-        # When the events happen that are being written.
+        # Time of the events that are being written.
         self.moment = 0.0
         self._forget()
 
     def _forget(self) -> None:
-        """Begin again: the next look replays the log from its beginning."""
+        """Reset the session; the next read replays the log from its beginning."""
         self.state, self.chain = StudyState(), events.Chain()
         self._forget_rules()
 
@@ -219,11 +219,11 @@ class Session:
         self._tallies: Tallies | None = None
         self.verdict: events.Decided | None = None
         self._diverged = 0
-        # Events that the rules have not taken in, and the arms that the log has for their requests.
+        # Events that the rules have not replayed, and the arms that the log records for their asks.
         self._batch, self._logged = EventBatch(), list[int]()
 
     def now(self) -> StudyState:
-        """The state after all events by now."""
+        """The state after all current events of the log."""
         with self.alone:
             try:
                 more = True
@@ -240,7 +240,7 @@ class Session:
         self.take_in(events.events_of(self.chain.take_in(entries)))
 
     def take_in(self, new: Iterable[events.Event]) -> None:
-        """Take in events of the log, which are checked."""
+        """Check and apply events of the log."""
         for event in new:
             events.check(self.state, event)
             if type(event.fact) is events.Asked:
@@ -253,7 +253,7 @@ class Session:
         known = len(self.state.observations)
         self.state.take_in(event)
         if isinstance(event.fact, _CHANGES):
-            # Earlier requests are not asked again: their answers are in the log.
+            # Earlier proposals are not recomputed: the log has the trials.
             self._forget_rules()
             self._batch = rules.measurements_of(self.state)
         elif new := self.state.observations[known:]:
@@ -261,7 +261,7 @@ class Session:
             self._batch.tell([one.arm for one in new], [sign * one.value for one in new])
 
     def _note_proposals(self, asked: events.Asked) -> None:
-        """Let the rules remember the proposals that the event records."""
+        """Add the proposals that the event records to the batch for the rules."""
         chosen = [arm for arm, again in zip(asked.arms, asked.again, strict=True) if again is None]
         if not chosen:
             return
@@ -277,9 +277,9 @@ class Session:
         self._logged += self.state.places(asked.proposed)
 
     def contradictions(self) -> dict[str, events.Contradicted]:
-        """What the data refute: declarations, or a decision that the log records.
+        """Refuted declarations, and a recorded decision that does not follow from the data.
 
-        A process that can write to a storage can record a decision that does not follow from data.
+        The decision is checked because any process with write access to the storage can record one.
         """
         with self.alone:
             state = self.now()
@@ -293,7 +293,7 @@ class Session:
 
     @property
     def has_rules(self) -> bool:
-        """Whether the rules can be asked: a log only names those that are objects."""
+        """Whether the rules are available; the log only has the names of rules that are objects."""
         settings, (algorithm, stopping) = self.state.settings, self.given
         if stopping is None and is_python(settings.stopping):
             return False
@@ -301,7 +301,7 @@ class Session:
 
     @property
     def engine(self) -> Engine:
-        """The rules, up to date; in their sign more is better."""
+        """The rules after all events; larger values are better."""
         if self._engine is None:
             self._engine = rules.new_engine(self.state.settings, self.state.candidates, *self.given)
         if self._batch:
@@ -309,7 +309,7 @@ class Session:
         return self._engine
 
     def catch_up(self) -> None:
-        """Let the rules take in what has gathered."""
+        """Update the rules with the batch of new events."""
         if self._batch:
             _ = self.engine
 
@@ -320,9 +320,9 @@ class Session:
             verdict, arms = engine.follow(batch)
             self._diverged += int(np.count_nonzero(arms != np.array(logged, dtype=np.int64)))
         except BaseException:
-            self._forget()  # half of it was taken in
+            self._forget()  # the batch may be partly applied
             raise
-        # The first verdict counts, also where the process that reached it could not record it.
+        # The first verdict counts, even if the process that reached it could not record it.
         if self.verdict is None and verdict is not None:
             settings = self.state.settings
             found = rules.decision_of(settings, verdict)
@@ -331,7 +331,7 @@ class Session:
                 self.verdict = found
 
     def estimating(self) -> Engine:
-        """An engine with estimates from all measurements: the rules or, without them, others."""
+        """An engine with estimates from all measurements; stand-ins replace unavailable rules."""
         if self.has_rules:
             return self.engine
         settings, candidates = self.state.settings, self.state.candidates
@@ -341,31 +341,32 @@ class Session:
 
     @property
     def diverged(self) -> int:
-        """Number of trials for which the rules would now choose another arm than the log has.
+        """Number of trials for which the rules would now choose another arm than the log records.
 
-        It counts from the last change of data or declarations, since trials before that went by
-        others. Another release or kind of processor may differ in the last bits; the log counts.
+        Only trials since the last change of data or declarations count. Choices may differ because
+        another release or kind of processor rounds differently; the log takes precedence.
         """
         self.catch_up()
         return self._diverged
 
     @property
     def tallies(self) -> Tallies:
-        """Of all measurements that count."""
+        """Tallies of all measurements that count."""
         if self._tallies is None:
             self._tallies = Tallies(self.state.candidates.K)
         self._tallies.take_in(self.state.observations)
         return self._tallies
 
     def propose(self, n: int, replacing: int, handed: Sequence[int] = ()) -> list[int]:
-        """The arms of n new trials that a rule chooses, whose ids follow `replacing` others.
+        """Arms of n new trials, chosen by the rule, as indices in the register.
 
-        Trials of the arms `handed` are handed out before them. Arms are those of the register.
+        Their ids follow those of `replacing` trials and of trials of the arms `handed`, which are
+        handed out first.
         """
         if n == 0:
             return []
         first = len(self.state.trials) + replacing + len(handed)
-        # One that is asked again stays open, for the same arm, under another id.
+        # A replaced trial remains open, for the same arm, under another id.
         waiting = [*self.state.waiting_arms(), *self.state.places(handed)]
         batch = EventBatch()
         batch.ask(first, n, waiting)
@@ -373,10 +374,10 @@ class Session:
         return [arms[place] for place in self.engine.follow(batch)[1]]
 
     def hand_out(self, state: StudyState, order: Order) -> list[events.Fact]:
-        """What is recorded when trials are handed out; sets `order.trials` to their ids.
+        """Facts that record handed-out trials; sets `order.trials` to their ids.
 
-        First come the worker's own open trials, then expired ones of others, under new ids, then
-        what the rule proposes.
+        The worker's own open trials come first, then expired trials of others under new ids, then
+        new trials that the rule proposes.
         """
         elapsed = state.elapsed_at(self.moment)
         expires = None if order.lease is None else self.moment + order.lease
@@ -409,11 +410,11 @@ class Session:
         return facts
 
     def knowing(self, trial_id: int) -> StudyState:
-        """The state as of the last look at the log, or of a new one if this trial is not in it."""
+        """The state after the last read or, if it lacks a trial, after a new one."""
         return self.state if 0 <= trial_id < len(self.state.trials) else self.now()
 
     def trial(self, trial_id: int) -> Trial:
-        """A trial of the present state, as users get it."""
+        """The public record of a trial of the current state."""
         record, candidates = self.state.trials[trial_id], self.state.roster.register
         return Trial(
             record.id,
@@ -426,7 +427,7 @@ class Session:
         )
 
     def refuse_stranger(self, trial: Any) -> None:
-        """Refuse a trial that another study handed out, or that is not of its candidate."""
+        """Refuse a trial of another study, or one with another candidate than the log's."""
         if not isinstance(trial, Trial):
             return
         with self.alone:
@@ -445,10 +446,10 @@ class Session:
     def write(
         self, make: Callable[..., Sequence[events.Fact]], *given: Any, request: Request | None
     ) -> None:
-        """Append the facts that `make` makes of the present state and what is given.
+        """Append the facts that `make` returns for the current state and `given`.
 
-        The log is locked meanwhile. A request that it has already is not appended again. Where the
-        answer to a commit is lost, the log is read to find out whether it has the entries.
+        The log is locked during the call. A request that the log already has is not appended again.
+        If the outcome of a commit is unknown, the log is read to check whether it has the entries.
         """
         with self.alone:
             request = self._repeated(request)
@@ -461,7 +462,7 @@ class Session:
                         self._unsettled = None
                         return
                     self.now()
-                except ProblemError:  # before anything was changed
+                except ProblemError:  # nothing has changed
                     raise
                 except _Lost as problem:
                     self._forget()
@@ -481,14 +482,14 @@ class Session:
         raise lost.unknown(request) if lost else AssertionError("the last attempt ends the loop")
 
     def _repeated(self, request: Request | None) -> Request | None:
-        """The request, under its old key if it is the one whose outcome is unknown."""
+        """The request; a repetition of the one with unknown outcome gets the old key."""
         before = self._unsettled
         if request is None or before is None or not request.key.startswith(GENERATED):
             return request
         return before if before.digest == request.digest else request
 
     def _prepare(self) -> None:
-        """Replay and compile before the log is locked, so that other writers do not wait for it."""
+        """Replay and compile before the log is locked, to keep the lock short."""
         state = self.state if self.state.sequence else self.now()
         rules.warm_up(state.settings.algorithm, state.settings.stopping)
         self.catch_up()
@@ -501,7 +502,7 @@ class Session:
         lost: _Lost | None,
         many: int | None,
     ) -> bool:
-        """Read on, make the facts and append them; False with so many events to read first."""
+        """Lock the log and append the facts; False if `many` new events must be read first."""
         added, done = list[events.Entry](), False
         try:
             with self.storage.locked(self.key) as log:
@@ -518,7 +519,7 @@ class Session:
                     log.append(added, written_summary(self.state))
                 done = True
         except UnknownOutcomeError as problem:
-            # Where nothing was to be written, nothing was lost.
+            # Without entries to write, the outcome does not matter.
             if added:
                 raise _Lost(problem, added) from problem
         return done
@@ -526,9 +527,9 @@ class Session:
     def _events_of(
         self, facts: Iterable[events.Fact], request: Request | None
     ) -> list[events.Event]:
-        """The events that these facts make, with what follows from them; all are taken in.
+        """Events of the facts and of the contradictions and decision that follow; applies them all.
 
-        That is a contradiction or, where there is none, a decision. The first event has the key.
+        A decision is only made without contradictions. The first event has the request's key.
         """
         made: list[events.Event] = []
         key = None if request is None else request.written
@@ -545,7 +546,7 @@ class Session:
         return made
 
     def _refuted(self) -> list[events.Contradicted]:
-        """What the data refute by now of what was declared."""
+        """Declarations that the data newly refute."""
         engine = self.engine
         known = engine.last_judged == engine.samples > 0 and engine.widening == 0.0
         return list(refuted(self.state, self.tallies, engine.estimate if known else None))

@@ -1,4 +1,4 @@
-"""What a study asks about its candidates, checked and plain."""
+"""Settings of a study: its question, with validation and JSON conversion."""
 
 from __future__ import annotations
 
@@ -38,37 +38,38 @@ EQUAL = "unknown-equal"
 
 @dataclass(frozen=True)
 class Settings:
-    """The question: which m candidates are best, at error rate delta, and how to find out.
+    """The question of a study and its rules.
 
     Attributes
     ----------
     m, delta, tolerance
-        How many candidates, at which error rate, and how much worse an answer may be.
+        Number of best candidates to find, error rate, and how much worse than the m-th best a
+        candidate of the answer may be.
     misspecification
-        How far means may be from linear in the features; infinite where that is not known.
+        How far means may be from linear in the features; infinite if unknown.
     noise
         One standard deviation, or one per candidate.
     direction
         "maximize" or "minimize".
     algorithm, stopping, seed
-        The rules by their names, and the seed of their random numbers.
+        Names of the rules, and the seed of their random numbers.
     mean_bound
-        Of the means' absolute values, which only `mislid-paper` and its kin make use of.
+        Bound on the means' absolute values, used only by `mislid-paper` and its variants.
     reward_range
-        Where every value is, (low, high), if that was declared; the noise is half of its length.
+        Declared range (low, high) of all values, or None; the noise is then half of its length.
     structured
-        Whether features have a weight in the proof; None if that follows from the misspecification.
-        True with an infinite misspecification means that it is unknown.
+        Whether features have weight in the proof; None if this follows from the misspecification.
+        True with an infinite misspecification means that the misspecification is unknown.
     noise_model
-        What is known of the noise, see docs/noise.md.
+        Kind of the declared noise, see docs/noise.md.
     budget
-        How many measurements there can be, if that is known; no rule looks at it.
+        The most measurements, or None. The rules do not use it.
     cost
-        What a measurement of each candidate costs, if that was said; infinite where none can be
-        made any more.
+        Cost of a measurement of each candidate, or None; infinite for candidates that cannot be
+        measured.
     promised
-        The error rate that was asked for, where delta is only a part of it: after candidates came
-        or left.
+        The error rate that the user asked for, if delta is only a part of it after candidates were
+        added or left; else None.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class Settings:
     >>> settings.deviations(3).tolist(), settings.arguments()["noise"]
     ([0.2, 0.2, 0.2], 0.2)
 
-    As a log has them, without what was not said:
+    The JSON-compatible form in a log omits undeclared values:
 
     >>> from mislid.study import Settings
     >>> plain = settings.plain()
@@ -107,14 +108,14 @@ class Settings:
 
     @property
     def error_rate(self) -> float:
-        """How often an answer may be wrong; the rules go by `delta`."""
+        """The error rate of the study; the rules use `delta`, which may be smaller."""
         return self.delta if self.promised is None else self.promised
 
     @property
     def is_structured(self) -> bool:
-        """Whether features have a weight in the proof."""
+        """Whether features have weight in the proof."""
         if self.noise_model == UNKNOWN:
-            return False  # features prove nothing then
+            return False  # with unknown noise, features prove nothing
         finite = math.isfinite(self.misspecification)
         return finite if self.structured is None else self.structured
 
@@ -126,7 +127,7 @@ class Settings:
 
     @property
     def noise_words(self) -> str:
-        """What is known of the noise, for people."""
+        """A description of the noise."""
         if self.noise_model != KNOWN:
             words = {
                 UNKNOWN: "unknown, Gaussian",
@@ -140,7 +141,7 @@ class Settings:
 
     @property
     def oriented_range(self) -> tuple[float, float] | None:
-        """Where values are in the sign in which more is better, if that is part of the proof."""
+        """The declared range of values, with the sign that makes larger better, or None."""
         if self.reward_range is None:
             return None
         low, high = self.reward_range
@@ -148,16 +149,16 @@ class Settings:
 
     @property
     def sign(self) -> float:
-        """What a value is multiplied by so that more is better."""
+        """The factor, 1 or -1, that makes larger values better."""
         return 1.0 if self.direction == MAXIMIZE else -1.0
 
     def arguments(self) -> dict[str, Any]:
-        """What `create_study` would be given for these settings.
+        """The arguments of `create_study` that give these settings.
 
         Returns
         -------
         dict
-            Arguments by name, for a question that differs in a part.
+            Arguments by name, which can be changed for a similar question.
         """
         given = dataclasses.asdict(self)
         given["misspecification"] = self.declared
@@ -169,22 +170,22 @@ class Settings:
         return given
 
     def budget_left(self, samples: int) -> int | None:
-        """Measurements that are left of the budget.
+        """Remaining budget in measurements.
 
         Parameters
         ----------
         samples
-            How many were made.
+            Number of measurements so far.
 
         Returns
         -------
         int or None
-            0 where it is used up; None without a budget.
+            0 if the budget is used up; None without a budget.
         """
         return None if self.budget is None else max(0, self.budget - samples)
 
     def deviations(self, K: int) -> Vector:
-        """The noise of every candidate.
+        """Standard deviations of all candidates.
 
         Parameters
         ----------
@@ -199,29 +200,29 @@ class Settings:
         return np.broadcast_to(np.array(self.noise), (K,)).copy()
 
     def plain(self) -> dict[str, Any]:
-        """The settings in values of JSON, which has no infinity.
+        """The settings as JSON-compatible values; infinity becomes "inf".
 
         Returns
         -------
         dict
-            What was declared, by name; what was not is left out.
+            Declared values by name.
         """
         given: dict[str, Any] = as_plain(dataclasses.asdict(self))
         return {name: value for name, value in given.items() if value is not None}
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Settings:
-        """Read what `plain` gave.
+        """Settings from the output of `plain`.
 
         Parameters
         ----------
         plain
-            From a log, which is checked when it is read: here nothing is.
+            Values from a log. They are checked elsewhere, not here.
 
         Returns
         -------
         Settings
-            The same settings.
+            The original settings.
         """
         numbers = {"delta", "misspecification", "tolerance", "mean_bound"}
         read: dict[str, Any] = dict(plain)
@@ -236,7 +237,7 @@ class Settings:
 
 
 def question_of(settings: Settings, candidates: Candidates) -> Question:
-    """What a study asks."""
+    """The question of a study, for an engine."""
     return Question(
         candidates.model(settings.misspecification),
         settings.m,
@@ -251,7 +252,7 @@ def question_of(settings: Settings, candidates: Candidates) -> Question:
 
 
 def as_settings(candidates: Candidates, **given: Any) -> Settings:
-    """Check the question that was asked about the candidates; refuses what no rule can answer."""
+    """Validate the arguments of a study; refuses questions that its rules cannot answer."""
     m = as_top_m(given["m"], candidates.K)
     direction = _one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE))
     noise_model, noise, reward_range = _as_noise(given["noise"], candidates, direction)
@@ -281,7 +282,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
 
 
 def _as_cost(value: Any, candidates: Candidates) -> tuple[float, ...] | None:
-    """What a measurement costs, or None; infinite for what has features and is never measured."""
+    """Costs of measurements, or None; they may be infinite only for candidates with features."""
     if value is None:
         return None
     costs = as_costs(in_order(value, "cost", candidates.labels), candidates.K, allow_inf=True)
@@ -296,7 +297,7 @@ def _as_cost(value: Any, candidates: Candidates) -> tuple[float, ...] | None:
 def _as_noise(
     noise: Any, candidates: Candidates, direction: str
 ) -> tuple[str, tuple[float, ...], tuple[float, float] | None]:
-    """The model of the noise, standard deviations, and the range of values if it was declared."""
+    """The noise model, the standard deviations, and the declared range of values or None."""
     if noise is None:
         raise ProblemError(
             "noise must be given: the standard deviation of a measurement, one for all candidates "
@@ -315,7 +316,7 @@ def _as_noise(
 
 
 def as_deviations(given: Vector) -> tuple[float, ...]:
-    """One standard deviation where all are the same, or one per arm."""
+    """One standard deviation if all are equal, else one per arm."""
     return tuple(given[:1].tolist() if np.all(given == given[0]) else given.tolist())
 
 
@@ -324,7 +325,7 @@ def _is_infinite(value: Any) -> bool:
 
 
 def as_misspecification(value: Any, candidates: Candidates) -> tuple[float, bool | None]:
-    """The number, and whether features have a weight where that does not follow from it."""
+    """The misspecification as a number, and the value of `Settings.structured`."""
     if candidates.features is None:
         if value is not None and not (_is_infinite(value) or is_one_of(value, (UNKNOWN,))):
             raise ProblemError(
@@ -343,7 +344,7 @@ def as_misspecification(value: Any, candidates: Candidates) -> tuple[float, bool
 
 
 def as_reason(reason: Any) -> str | None:
-    """A reason that a user gave, or none."""
+    """Check a user's reason, or None."""
     return None if reason is None else as_text(reason, "reason", "a text, or None")
 
 
@@ -355,7 +356,7 @@ def _one_of(value: Any, name: str, allowed: Iterable[str]) -> str:
 
 
 def is_python(rule: str) -> bool:
-    """Whether this is the name of a rule that is written in Python.
+    """Whether a name is that of a rule written in Python.
 
     >>> is_python("python:lab:Coin"), is_python("lucb")
     (True, False)
@@ -364,9 +365,9 @@ def is_python(rule: str) -> bool:
 
 
 def is_absent(algorithm: str) -> bool:
-    """Whether a log's sampling rule cannot be had by its name.
+    """Whether a sampling rule cannot be loaded by its name.
 
-    So are those that are written in Python, and those of packages that are not installed.
+    This is the case for rules written in Python, and for rules of packages that are not installed.
 
     >>> is_absent("python:lab:Coin"), is_absent("coin-of-another-package"), is_absent("lucb")
     (True, True, False)
@@ -375,13 +376,13 @@ def is_absent(algorithm: str) -> bool:
 
 
 def refuse_other_rules(name: str, settings: Settings, algorithm: Any, stopping: Any) -> None:
-    """Refuse rules that a study was not begun with; an object must be of the class it was."""
+    """Refuse rules other than those of the study; an object must be of the original class."""
     given = ("algorithm", algorithm), ("stopping", stopping)
     for argument, rule in given:
         begun = getattr(settings, argument)
         if rule is None or (isinstance(rule, str) and rule == begun):
             continue
-        # The module may be called otherwise now: `__main__` is that of every script.
+        # Compare class names only: the module may be `__main__` in one script and not in another.
         if not is_python(begun):
             raise ProblemError(
                 f"{argument} must be left out: study {name!r} was begun with {begun!r}; got "
@@ -395,7 +396,7 @@ def refuse_other_rules(name: str, settings: Settings, algorithm: Any, stopping: 
 
 
 def _called(rule: Any) -> str:
-    """What the log calls an object: a study goes on elsewhere with one of the same class."""
+    """The name of a rule object in the log, which identifies its class."""
     return f"{PYTHON}{type(rule).__module__}:{type(rule).__qualname__}"
 
 
@@ -406,7 +407,7 @@ def _as_stopping(value: Any) -> str:
 
 
 def _as_algorithm(value: Any, candidates: Candidates) -> str:
-    """A name: a study must be able to begin where another process ended."""
+    """The name of a sampling rule, by which another process can continue the study."""
     if not isinstance(value, str):
         if not hasattr(as_algorithm(value), "propose"):
             raise ProblemError(
@@ -422,7 +423,7 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
 def refuse_others(
     name: str, was: tuple[Settings, Candidates], now: tuple[Settings, Candidates]
 ) -> None:
-    """Refuse to go on with a study whose settings differ from those asked for."""
+    """Refuse to continue a study whose settings differ from the given ones."""
     for key, old in dataclasses.asdict(was[0]).items():
         new = getattr(now[0], key)
         if old != new:

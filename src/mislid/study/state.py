@@ -1,4 +1,4 @@
-"""The state of a study: a replay of its events, without any decision."""
+"""State of a study: the result of replaying its events, without running any rule."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from mislid.study.results import CONTRADICTED, DECIDED, RUNNING, StudySummary
 from mislid.study.roster import Roster
 from mislid.study.settings import Settings
 
-# What may be declared, and contradicted by the data.
+# Declarations that data may contradict.
 MISSPECIFICATION, NOISE = "misspecification", "noise"
-# What a log may record although its measurements do not bear it out.
+# Name of a contradiction where a log records a decision that its measurements do not support.
 DECISION = "decision"
 OPEN, REPLACED, COMPLETE, FAIL, VOID = "open", "replaced", "complete", "fail", "void"
-# Generated keys of requests begin with this.
+# Prefix of generated request keys.
 GENERATED = "~"
 
 
 @dataclass(slots=True)
 class TrialRecord:
-    """A trial: open, replaced by one that asks again, complete with a value, failed, or void."""
+    """A trial: open, replaced by another trial, complete with a value, failed, or void."""
 
     id: int
     arm: int
@@ -43,15 +43,16 @@ class TrialRecord:
     until: float | None = None
 
     def is_expired(self, elapsed: float) -> bool:
-        """Whether its lease has ended, so that another worker may have it."""
+        """Whether its lease has ended, so that another worker may get it."""
         return self.until is not None and self.until <= elapsed
 
 
 class Observation(NamedTuple):
-    """One measurement: of an arm, by a trial or from elsewhere, in the user's sign.
+    """One measurement, with the user's sign; `trial` is None if no trial asked for it.
 
-    `sequence` and `time` are those of the event that brought it, `row` its place among all. The arm
-    is that of the register in a state's `rows`, and of the question in its `observations`.
+    `sequence` and `time` are those of the event that recorded it, and `row` is its index among all
+    measurements. `arm` is an index in the register for a state's `rows`, and in the question for
+    its `observations`.
     """
 
     row: int
@@ -63,7 +64,7 @@ class Observation(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """A measurement that the event `sequence` corrected: None stands for one that is void."""
+    """Correction of a measurement by the event `sequence`; a value of None means void."""
 
     sequence: int
     time: float
@@ -74,17 +75,17 @@ class Correction(NamedTuple):
 
     @property
     def what(self) -> str:
-        """The trial, or the row of a measurement without one."""
+        """The measurement's trial or, without one, its row."""
         return f"row {self.of.row}" if self.of.trial is None else f"trial {self.of.trial}"
 
     @property
     def verb(self) -> str:
-        """What was done to it."""
+        """The kind of correction, as a verb."""
         return "made void" if self.value is None else "corrected"
 
 
 class Withdrawal(NamedTuple):
-    """A decision that was withdrawn by the event `sequence`, and why; arms of the register."""
+    """Withdrawal of a decision by the event `sequence`, with its cause; arms of the register."""
 
     sequence: int
     time: float
@@ -93,7 +94,7 @@ class Withdrawal(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What a log has of a request."""
+    """Record of a request in the log."""
 
     digest: str
     sequence: int
@@ -102,35 +103,36 @@ class Kept(NamedTuple):
 
 @dataclass(slots=True)
 class StudyState:
-    """All that the events so far say; `apply` takes in the next one, and looks at nothing else.
+    """State of a study after a number of events; `apply` adds the next event.
 
     Attributes
     ----------
     sequence, time
-        Of the last event.
+        Number and time of the last event.
     elapsed
-        Seconds that the log has seen pass. Leases are judged by it: a clock that was ahead for one
-        event, or is put back, ends leases early or late by that once, and freezes none.
+        Sum of the positive time differences between events, in seconds. Leases end by this time: a
+        clock that is wrong for some events ends leases too early or too late once, and freezes
+        none.
     keys
-        Requests with a key, except asks whose key was generated.
+        Requests by key, except asks whose key was generated.
     trials
-        All of them, in order: a trial's id is its position.
+        All trials, in order: a trial's id is its position.
     waiting
-        Ids of the open ones, in the order in which they were handed out.
+        Ids of the open trials, in the order in which they were handed out.
     changes
         Events that added or retired candidates.
     rows, void
         All measurements of the log, with corrections, and the rows of void ones.
     observations
-        Those that count, in their order: not void, and of candidates of the question. A correction
-        makes a new list.
+        The measurements that count, in order: those that are not void, of candidates in the
+        question. A correction creates a new list.
     decision
-        The first one that was recorded since the last correction or declaration. Later
+        The first decision since the last correction, declaration or change of the question. Later
         measurements do not revoke it.
     withdrawn
-        Decisions before that.
+        Earlier decisions, which were withdrawn.
     contradictions, contradicted_at
-        What the data have refuted of the present declaration, by its name, and by which event.
+        Current declarations that the data have refuted, by name, and the events that recorded this.
     """
 
     sequence: int = 0
@@ -157,14 +159,14 @@ class StudyState:
 
     @property
     def status(self) -> str:
-        """Whether the study goes on, has decided, or rests on what its data refute."""
+        """`running`, `decided`, or `contradicted` if the data refute a declaration."""
         if self.contradictions:
             return CONTRADICTED
         return RUNNING if self.decision is None else DECIDED
 
     @property
     def settings(self) -> Settings:
-        """The question, with what was declared last."""
+        """The question, with the latest declarations."""
         return self.roster.question
 
     @property
@@ -174,34 +176,34 @@ class StudyState:
 
     @property
     def roster(self) -> Roster:
-        """All candidates that there were, and which the question is about; trials go by it."""
+        """All candidates that were ever in the study, with their status."""
         if self._roster is None:
             raise CorruptStorageError("the study's log is empty: restore the storage from a backup")
         return self._roster
 
     def waiting_arms(self) -> list[int]:
-        """The arms of the open trials, all of which are in the question, as it counts them."""
+        """The arms of the open trials, as indices in the question."""
         return self.places([self.trials[trial_id].arm for trial_id in self.waiting])
 
     def places(self, arms: Iterable[int]) -> list[int]:
-        """Arms of the register as the question counts them; those that left are left out."""
+        """Convert arms of the register to indices in the question; drop those that left it."""
         found = (self.roster.place(arm) for arm in arms)
         return [place for place in found if place is not None]
 
     def trial(self, trial_id: int) -> TrialRecord:
-        """The trial of this id."""
+        """The trial with a given id."""
         if not 0 <= trial_id < len(self.trials):
             known = f"0 to {len(self.trials) - 1}" if self.trials else "none so far"
             raise UnknownTrialError(f"trial must be one that was asked, {known}; got {trial_id}")
         return self.trials[trial_id]
 
     def is_untold(self, trial_id: int) -> bool:
-        """Whether this trial was asked, and neither told nor failed."""
+        """Whether a trial exists and has neither a value nor failed."""
         known = 0 <= trial_id < len(self.trials)
         return known and self.trials[trial_id].state in (OPEN, REPLACED)
 
     def is_news(self, trial_id: int, state: str, values: tuple[float, ...] = ()) -> bool:
-        """Whether such a tell says something new; refuses one that contradicts the first."""
+        """Whether a tell is new; False for a repetition, an error if it contradicts the first."""
         trial, value = self.trial(trial_id), values[0] if values else None
         if self.is_untold(trial_id):
             return True
@@ -220,7 +222,7 @@ class StudyState:
         return False
 
     def rows_of(self, trial_id: int) -> tuple[int, ...]:
-        """The rows of a trial's measurements: one, unless it told several at once."""
+        """The rows of a trial's measurements: one, unless several were told at once."""
         trial = self.trial(trial_id)
         if trial.state not in (COMPLETE, VOID):
             failed = "failed: if it did not, use add_observations", "has not been told: tell it"
@@ -231,16 +233,16 @@ class StudyState:
         return tuple(self._rows_of_trials[trial_id])
 
     def elapsed_at(self, time: float) -> float:
-        """Seconds that have passed by a time after the last event."""
+        """The value of `elapsed` at a time after the last event."""
         return self.elapsed + (max(0.0, time - self.time) if self.sequence else 0.0)
 
     def apply(self, event: events.Event) -> None:
-        """Take in the next event; refuses one that cannot be."""
+        """Check the next event and apply it."""
         events.check(self, event)
         self.take_in(event)
 
     def take_in(self, event: events.Event) -> None:
-        """Take in the next event, which was checked."""
+        """Apply the next event, which has been checked."""
         self.elapsed = self.elapsed_at(event.time)
         self.sequence, self.time = event.sequence, event.time
         self._take_in(event)
@@ -314,7 +316,7 @@ class StudyState:
             self.observations.append(one if place == arm else one._replace(arm=place))
 
     def _correct(self, event: events.Event, fact: events.Corrected | events.Voided) -> None:
-        """Change a row, or make it void; a void one whose value is given counts again."""
+        """Correct rows or make them void; a corrected row is no longer void."""
         values = fact.values if isinstance(fact, events.Corrected) else (None,) * len(fact.rows)
         for row, value in zip(fact.rows, values, strict=True):
             before = self.rows[row]
@@ -337,14 +339,14 @@ class StudyState:
         if fact.noise is not None:
             given.append("noise")
             self.contradictions.pop(NOISE, None)
-        # How far means are from linear is seen in units of the noise.
+        # The test of the misspecification depends on the noise.
         self.contradictions.pop(MISSPECIFICATION, None)
         self._roster = self.roster.after(fact)
         self.declarations.append(event)
         self._withdraw(event, f"{' and '.join(given)} declared again")
 
     def _change(self, event: events.Event, fact: events.Added | events.Retired) -> None:
-        """Add candidates to the question, or let one be measured no more."""
+        """Add candidates to the question, or retire one."""
         self.changes.append(event)
         self._roster = self.roster.after(fact)
         if isinstance(fact, events.Added):
@@ -353,14 +355,14 @@ class StudyState:
             self._withdraw(event, f"{names} added")
             return
         for trial_id in [one for one in self.waiting if self.trials[one].arm == fact.arm]:
-            self.trials[trial_id].state = REPLACED  # a late value counts
+            self.trials[trial_id].state = REPLACED  # its value may still be told
             del self.waiting[trial_id]
         if fact.leaves:
             self._count_again()
             self._withdraw(event, f"{self.roster.register.labels[fact.arm]!r} left the question")
 
     def _count_again(self) -> None:
-        """Find the measurements that count by now among all."""
+        """Recompute the measurements that count, and forget the contradictions."""
         kept = (one for one in self.rows if one.row not in self.void)
         self.observations = [
             one if place == one.arm else one._replace(arm=place)
@@ -397,13 +399,13 @@ def summary_of(name: str, state: StudyState) -> StudySummary:
 
 
 def written_summary(state: StudyState) -> str:
-    """For a storage: the number of events, and the rest of the line."""
+    """The number of events and the summary's fields except the name, as JSON for a storage."""
     _, *values = astuple(summary_of("", state))
     return json.dumps([state.sequence, *values])
 
 
 def read_summary(name: str, last: int, text: str | None) -> StudySummary | None:
-    """What `written_summary` wrote after event `last`, or None."""
+    """The summary that `written_summary` wrote after event `last`; None if there is none."""
     try:
         events, *values = json.loads(text or "null")
         return StudySummary(name, *values) if events == last else None

@@ -1,4 +1,4 @@
-"""A study: an identification that goes on wherever its storage is opened."""
+"""The `Study` class: ask-and-tell identification on a persistent log."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ if TYPE_CHECKING:
 
 
 class Study:
-    """An identification in progress; `create_study` and `load_study` give one.
+    """An identification in progress; returned by `create_study` and `load_study`.
 
-    It may be used by several threads, and any number of processes may have the same study open.
+    Several threads may use it, and any number of processes may have the same study open.
 
-    All methods read its log, so all of them raise a `StorageError` where that cannot be read, and
-    an `UnknownStudyError` once the study has been deleted. A study whose rules are not here can be
-    read: rules that are objects and were not given to `load_study`, or that are of a package that
-    is not installed. What would add to its log, or look ahead, raises a `ProblemError` then. A call
-    after which the data refute what was declared warns, with a `ContradictedWarning`.
+    All methods read the log. They raise a `StorageError` if it cannot be read, and an
+    `UnknownStudyError` once the study has been deleted. A study can be read without its rules, if
+    these are objects that were not given to `load_study`, or if their package is not installed.
+    Calls that add to the log or make a forecast then raise a `ProblemError`. A call after which the
+    data refute a declaration issues a `ContradictedWarning`.
 
     Parameters
     ----------
     session
-        Its open log.
+        The open log.
 
     Attributes
     ----------
     study_name
-        Its name in the storage.
+        The study's name in the storage.
 
     Examples
     --------
-    Which of four doses has the largest effect? A first trial is measured by hand, seven more by a
-    robot.
+    Which of four doses has the largest effect? The first trial is measured by hand, and seven more
+    by a robot.
 
     >>> from mislid import create_study
     >>> doses = {"1 mg": [1.0], "2 mg": [2.0], "4 mg": [4.0], "8 mg": [8.0]}
@@ -70,7 +70,7 @@ class Study:
     >>> robot = {"1 mg": 0.1, "2 mg": 0.2, "4 mg": 0.35, "8 mg": 0.9}
     >>> study.optimize(lambda trial: robot[trial.arm], n_trials=7)
 
-    What it waits for, and whether fewer measurements are needed at an error rate of 0.2:
+    The hardest pair, and whether an error rate of 0.2 needs fewer measurements:
 
     >>> progress = study.progress(simulations=5)
     >>> progress.pair
@@ -78,8 +78,8 @@ class Study:
     >>> study.what_if(delta=0.2, simulations=5).more < progress.more
     True
 
-    The vial of one measurement was broken, and the noise is larger than was thought. The log keeps
-    what was before.
+    The vial of one measurement was broken, and the noise is larger than expected. The log keeps the
+    old values.
 
     >>> study.void(row=2, reason="broken vial")
     >>> study.redeclare(noise=0.4, reason="as the blanks scatter")
@@ -88,7 +88,8 @@ class Study:
     >>> [type(event.fact).__name__ for event in study.events()][-3:]
     ['Told', 'Voided', 'Redeclared']
 
-    Measured to the end. By the features, two of the doses are enough to tell of all.
+    The robot measures until the decision. Thanks to the features, measurements of two doses inform
+    about all four.
 
     >>> study.optimize(lambda trial: robot[trial.arm])
     >>> study.result.answer
@@ -98,7 +99,7 @@ class Study:
     >>> study.estimates()[["label", "lower", "upper"]].round(2).values.tolist()
     [['1 mg', -0.31, 0.51], ['2 mg', -0.24, 0.67], ['4 mg', 0.05, 0.84], ['8 mg', 0.49, 1.31]]
 
-    What else the same measurements prove, and whether anything speaks against them:
+    Further statements that the same measurements prove, and warnings, if any:
 
     >>> study.threshold(0.4).above
     ('8 mg',)
@@ -157,46 +158,47 @@ class Study:
         replicates: int = 1,
         key: str | None = None,
     ) -> Trial | list[Trial]:
-        """What to measure next: one trial, or a list of n.
+        """Request the next measurement as one trial, or a list of n trials.
 
         Parameters
         ----------
         n
-            Open trials count as if they had returned the present estimate of their candidate, so
-            that a batch is spread over candidates. "phase" asks for all that is left of what the
-            rule has planned, for rules that plan many measurements at once, such as "rage".
+            Number of trials. Open trials count as if they had returned the current estimate of
+            their candidate, so that a batch is spread over candidates. "phase" asks for all
+            remaining trials of the current phase, for rules that plan many measurements at once,
+            such as "rage".
         worker
-            Who asks. A worker who asks again gets its own open trials back first, so one name
-            should not be used by two at once. Without a name every trial is a new one.
+            Name of the worker. A worker who asks again first receives its own open trials, so two
+            workers must not share a name. Without a name, every trial is new.
         lease
-            Seconds after which an untold trial is handed out again, under a new id. Telling it
-            late is fine: both count. None: never.
+            Seconds after which an untold trial is handed out again, under a new id. Its value may
+            still be told late; both values count. None: never.
         max_candidates
-            How many different candidates the batch may have.
+            The most different candidates in the batch.
         max_per_candidate
-            How many trials of one candidate it may have.
+            The most trials of one candidate in the batch.
         replicates
-            How many trials of each candidate that is chosen are handed out together; n counts
-            trials, and is a multiple. A worker's own open trials, which come first, count in all
-            three, so that there may be fewer than n.
+            Number of trials that each choice of a candidate adds. n is the total number of trials
+            and must be a multiple. A worker's own open trials come first and count towards all
+            three limits, so that there may be fewer than n trials.
         key
-            Any text that is new: asking again with it gives the same trials. A named worker needs
-            none.
+            Any new text: a repeated call with the same key returns the same trials. Not needed with
+            a named worker.
 
         Returns
         -------
         Trial or list of Trial
-            What to measure: the label in `arm`.
+            The trials; measure the candidate whose label is in `arm`.
 
         Raises
         ------
         ProblemError
-            If an argument is not allowed, or no batch of n trials keeps the limits; if both a
+            If an argument is not allowed, or no batch of n trials satisfies the limits; if both a
             worker and a key are given, or the key is that of another call; or if n is "phase" and
-            the rule has no phases, or waits for open trials before it plans the next one.
+            the rule has no phases, or needs the values of open trials to plan the next phase.
         StorageError
-            If the log cannot be read or written. An `UnknownOutcomeError` says that it is
-            not known whether it was written: asking again with its `key` gives the same trials.
+            If the log cannot be read or written. An `UnknownOutcomeError` means that the write may
+            or may not have succeeded: a repeated call with its `key` returns the same trials.
         """
         order = as_order(n, worker, lease, max_candidates, max_per_candidate, replicates)
         request = None
@@ -226,41 +228,41 @@ class Study:
         sd: float | None = None,
         key: str | None = None,
     ) -> None:
-        """Tell what a trial gave, or, with state="fail", that it gave nothing.
+        """Record the value of a trial, or its failure with state="fail".
 
-        Telling the same again changes nothing.
+        A repeated call with the same arguments changes nothing.
 
         Parameters
         ----------
         trial
-            What `ask` gave, or its id.
+            A trial from `ask`, or its id.
         value
-            What was measured.
+            The measured value.
         state
             "complete" or "fail".
         n, sd
-            The value is the mean of n, whose sample standard deviation is `sd`, which may be left
-            out where the noise is known.
+            If given, the value is the mean of n measurements with sample standard deviation `sd`,
+            which is optional if the noise is known.
         key
-            Any text that is new, for the log; the same trial and value never count twice anyway.
+            Any new text, for the log. It is not needed to prevent double counting.
 
         Raises
         ------
         UnknownTrialError
-            If the study has not asked for this trial, or has asked for another candidate under its
-            id, as another study may have.
+            If the trial is not of this study, or has another candidate than the study's trial with
+            this id.
         ConflictingTellError
-            If the trial was told something else before, which stays; `correct` mends a mistake.
+            If the trial was told another value before, which is kept; use `correct` to change it.
         ProblemError
-            If the value is not a number, or one that the declared range excludes, or `state`, `n`,
-            `sd` or `key` is not allowed.
+            If the value is not a number or is outside the declared range, or `state`, `n`, `sd` or
+            `key` is not allowed.
         StorageError
             As in `ask`.
 
         Warns
         -----
         ImplausibleValueWarning
-            If the value is far from what was measured before, as a typing error is. It counts.
+            If the value is far from earlier ones, perhaps due to a typing error. It counts.
         """
         trial_id = as_trial_id(trial)
         told = measurements.as_tell(value, state, n, sd)
@@ -272,24 +274,24 @@ class Study:
             warnings.warn(words, ImplausibleValueWarning, stacklevel=2)
 
     def add_observations(self, observations: Any, *, key: str | None = None) -> None:
-        """Take in measurements of any origin, in their order; all of them or none.
+        """Add measurements of any origin, in order; all or none.
 
         Parameters
         ----------
         observations
             A DataFrame or dict with columns `arm` (labels) and `value`, or pairs (arm, value).
-            Giving the same ones again counts them again, unless the key is the same.
+            Adding the same measurements twice counts them twice, unless the key is the same.
         key
-            Any text that is new, such as the name of a plate: with it the call can be repeated,
-            also by another process, and counts once.
+            Any new text, such as the name of a plate: the call can then be repeated, also by
+            another process, and counts once.
 
         Raises
         ------
         ProblemError
-            If there are no such columns or pairs, a label is not that of a candidate, a value is
-            not a number or outside of the declared range, or the key is that of another call.
+            If the columns or pairs are invalid, a label is not that of a candidate, a value is not
+            a number or is outside the declared range, or the key is that of another call.
         StorageError
-            As in `ask`; with the key of an `UnknownOutcomeError` the call counts once.
+            As in `ask`; repeated with the key of an `UnknownOutcomeError`, the call counts once.
 
         Examples
         --------
@@ -305,16 +307,16 @@ class Study:
     def add_counts(
         self, arm: Label, n: int, sum: float, sumsq: float | None = None, *, key: str | None = None
     ) -> None:
-        """Take in many measurements of one candidate at once, by their number and sum.
+        """Add many measurements of one candidate by their number and sum.
 
         Parameters
         ----------
         arm
             The candidate's label.
         n, sum
-            Number of values, and their sum: of conversions, for values 0 and 1.
+            Number of values, and their sum: the number of ones, for values 0 and 1.
         sumsq
-            Sum of their squares; needed where the noise is unknown.
+            Sum of their squares; required if the noise is unknown.
         key
             As in `add_observations`.
 
@@ -322,8 +324,8 @@ class Study:
         ------
         ProblemError
             If the label is not that of a candidate, no n values have this sum and these squares, n
-            is above 1,000,000, `sumsq` is missing where the noise is unknown, or the study wants
-            the values themselves: of a range it does.
+            is above 1,000,000, `sumsq` is missing and the noise is unknown, or the noise was
+            declared by a range, which needs the individual values.
         StorageError
             As in `add_observations`.
 
@@ -352,36 +354,36 @@ class Study:
     ) -> None:
         """Ask, measure and tell until the study has decided, or its budget is used up.
 
-        It ends, too, when the data contradict what was declared.
-        Others may ask and tell at the same time, from any process. After Ctrl-C all that was told
-        is kept, and the trial that was being measured is still open.
+        The loop also ends when the data contradict a declaration. Other processes and threads may
+        ask and tell at the same time. After Ctrl-C, all told values are kept, and the trial that
+        was being measured remains open.
 
         Parameters
         ----------
         measure
-            Gives the value of a trial; it may take its time. What it raises is told as a failure
-            and ends the loop, unless it is of a type in `catch`.
+            Function that returns the value of a trial. An exception is recorded as a failed trial
+            and ends the loop, unless its type is in `catch`.
         n_trials
-            Stop earlier, after so many trials.
+            The most trials.
         n_jobs
-            Threads that measure at the same time.
+            Number of threads that measure concurrently.
         timeout
-            Stop earlier, after so many seconds.
+            The most seconds; no trial begins later.
         catch
-            Exceptions of `measure` after which the loop goes on.
+            Types of exceptions of `measure` that do not end the loop.
         callbacks
-            Functions of the study and the trial that was just told.
+            Functions of the study and a trial, called after each told trial.
         worker, lease
-            As in `ask`; with several jobs, their numbers are put behind the worker's name.
+            As in `ask`; with several jobs, their numbers are appended to the worker's name.
 
         Raises
         ------
         ProblemError
-            If an argument is not allowed, or `measure` gives what is no number.
+            If an argument is not allowed, or `measure` does not return a number.
         StorageError
             As in `ask` and `tell`.
         Exception
-            Whatever `measure` raises that is not in `catch`, and whatever callbacks raise.
+            Any exception of `measure` that is not in `catch`, and any of the callbacks.
         """
         from mislid.study.optimize import Loop
 
@@ -396,30 +398,30 @@ class Study:
         reason: str | None = None,
         key: str | None = None,
     ) -> None:
-        """Put the right value in the place of a wrong one, such as 0.91 for 91.
+        """Replace a wrong value by the right one, such as 91 by 0.91.
 
-        The log keeps both. Whatever follows from the data follows from the mended ones: a decision
-        that no longer holds is withdrawn. A measurement that was void counts again.
+        The log keeps both. All results are recomputed from the corrected data, and a decision that
+        no longer holds is withdrawn. A measurement that was void counts again.
 
         Parameters
         ----------
         trial, value
             As in `tell`.
         row
-            Instead of a trial, for a measurement that none asked for: its row in `observations`.
+            Row in `observations`, instead of a trial, for a measurement that no trial asked for.
         reason
-            Why, for the log and the certificate. A correction must not depend on whether a value is
-            welcome: docs/studies.md says what it does to the guarantee.
+            The reason, for the log and the certificate. A correction must not depend on whether the
+            value is welcome: docs/studies.md explains its effect on the guarantee.
         key
-            As in `add_observations`: a repeated call does not undo what came in between.
+            As in `add_observations`: a repeated call does not undo later corrections.
 
         Raises
         ------
         UnknownTrialError
-            If the study has not asked for this trial, as in `tell`.
+            As in `tell`.
         ProblemError
-            If both a trial and a row are given, or neither; if the trial has no value, or told
-            several at once; if there is no such row; or if the new value is not allowed.
+            If both a trial and a row are given, or neither; if the trial has no value, or several;
+            if there is no such row; or if the new value is not allowed.
         StorageError
             If the log cannot be read or written, as in `ask`.
 
@@ -445,20 +447,20 @@ class Study:
         reason: str | None = None,
         key: str | None = None,
     ) -> None:
-        """Let a measurement count no more, such as one of a plate that was dropped.
+        """Make a measurement void, such as one from a plate that was dropped.
 
-        The log keeps it. Whatever follows from the data follows from the others: a decision that no
-        longer holds without it is withdrawn.
+        The log keeps it, but all results are recomputed without it, and a decision that no longer
+        holds is withdrawn.
 
         Parameters
         ----------
         trial, row, reason, key
-            As in `correct`, which also brings one back.
+            As in `correct`, which can also restore a void measurement.
 
         Raises
         ------
         UnknownTrialError, ProblemError, StorageError
-            As in `correct`; but a trial that told several values can be voided: all of them go.
+            As in `correct`, except that a trial with several values is allowed: all become void.
         """
         which = None if trial is None else as_trial_id(trial)
         self._session.refuse_stranger(trial)
@@ -472,22 +474,22 @@ class Study:
         reason: str | None = None,
         key: str | None = None,
     ) -> None:
-        """Declare another misspecification, or another noise; no measurement is lost.
+        """Change the declared misspecification or noise; all measurements are kept.
 
-        The study decides again, from all measurements. docs/checks.md says what is proven then.
+        The study decides again, from all measurements. docs/checks.md explains the guarantee.
 
         Parameters
         ----------
         misspecification, noise
-            As in `create_study`; None keeps the present one.
+            As in `create_study`; None keeps the current one.
         reason, key
             As in `correct`.
 
         Raises
         ------
         ProblemError
-            If both are left out or one is not allowed, or if the study was begun with another kind
-            of noise than a number.
+            If both are omitted or one is not allowed, or if the study's noise was not declared by
+            numbers.
         StorageError
             As in `ask`.
         """
@@ -506,27 +508,27 @@ class Study:
         reason: str | None = None,
         key: str | None = None,
     ) -> None:
-        """Ask about more candidates; all measurements are kept, and the study decides again.
+        """Add candidates to the question; all measurements are kept, and the study decides again.
 
-        They need the features that the others have, and names that were never used.
-        docs/changing.md says what is proven then.
+        New candidates need the same features as the others, and labels that were never used.
+        docs/changing.md explains the guarantee.
 
         Parameters
         ----------
         candidates, names, columns
-            As in `create_study`, with the same features as the others; one is enough.
+            As in `create_study`, with the same features as the others; a single one is allowed.
         noise
-            Theirs, which must be that of all the others; None for the same.
+            Their noise, which must equal that of all others; None for the same.
         cost
-            Theirs, where candidates have costs.
+            Their costs; required if the other candidates have costs.
         reason, key
             As in `correct`.
 
         Raises
         ------
         ProblemError
-            If one was in the study before, or its label or features are of another kind than those
-            of the others; or if noise or cost is not allowed, or cost is missing.
+            If a candidate was in the study before, or its label or features differ in kind from
+            those of the others; or if noise or cost is not allowed, or cost is missing.
         StorageError
             As in `ask`.
 
@@ -552,26 +554,26 @@ class Study:
         reason: str | None = None,
         key: str | None = None,
     ) -> None:
-        """Measure a candidate no more, such as one that is used up.
+        """Stop measuring a candidate, such as one that is used up.
 
-        Trials of it that are still out may be told. docs/changing.md says what is proven when it
-        leaves the question.
+        Open trials of it may still be told. docs/changing.md explains the guarantee if it leaves
+        the question.
 
         Parameters
         ----------
         arm
-            Its label.
+            The candidate's label.
         leave
-            Whether it leaves the question. If not, it stays in the comparison with the values that
-            it has, and nothing changes in what is proven.
+            Whether it leaves the question. If not, it stays in the comparison with its existing
+            values, and the guarantee does not change.
         reason, key
             As in `correct`.
 
         Raises
         ------
         ProblemError
-            If no candidate has this label, none would be left to measure, m or fewer would be left
-            in the question, or one that stays in it was never measured.
+            If no candidate has this label, if no measurable candidate or only m candidates would
+            remain, or if it stays in the question but was never measured.
         StorageError
             As in `ask`.
 
@@ -587,9 +589,9 @@ class Study:
         self._record(roster.retire, arm, leave, reason, key=key)
 
     def _record(self, make: Callable[..., Sequence[Fact]], *given: Any, key: str | None) -> None:
-        """Add the facts that `make` makes of the state and what is given; warn of refutations."""
+        """Append the facts that `make` returns for the state and `given`; warn of refutations."""
         request = None
-        if key is not None or make is not measurements.tell:  # a tell counts once anyway
+        if key is not None or make is not measurements.tell:  # tells are idempotent without a key
             request = request_of(key, make.__name__, *given)
         with self._session.alone:
             before = self._now().sequence
@@ -608,10 +610,10 @@ class Study:
 
     @property
     def status(self) -> str:
-        """`running`, `decided`, or `contradicted`: the data refute what was declared.
+        """`running`, `decided`, or `contradicted` if the data refute a declaration.
 
-        A contradicted study claims no proof, whatever it has decided. `redeclare` mends it, or
-        `correct` if a measurement was wrong.
+        A contradicted study claims no proof, even after a decision. Use `redeclare` to change the
+        declaration, or `correct` if a measurement was wrong.
         """
         return CONTRADICTED if self._session.contradictions() else self._now().status
 
@@ -622,32 +624,33 @@ class Study:
             return result_of(self._session)
 
     def sensitivity(self) -> Sensitivity:
-        """Up to which misspecification the answer is proved, and which ones the data refute.
+        """Misspecifications for which the answer is proved, and those that the data refute.
 
         Returns
         -------
         Sensitivity
-            Where the proof ends, and where the data contradict.
+            The largest misspecification for which the answer is proved, and the smallest one that
+            the data do not refute.
 
         Raises
         ------
         ProblemError
-            If the candidates have no features, or the noise is "unknown": features prove nothing
-            then.
+            If the candidates have no features, or if the noise is "unknown", where features prove
+            nothing.
         CertificateError
-            If what the features leave of the means could not be computed with certainty.
+            If the residuals of the means could not be computed with guaranteed accuracy.
         """
         from mislid.forecast.checks import sensitivity
 
         return sensitivity(self.overview())
 
     def estimates(self) -> DataFrame:
-        """What is known of every candidate by now: its mean, with an interval, and more.
+        """Current estimates of all candidates: means, confidence intervals and evidence.
 
         Returns
         -------
         pandas.DataFrame
-            A row for every candidate, with the fields of `EstimateRow` as columns.
+            One row per candidate, with the fields of `EstimateRow` as columns.
 
         Examples
         --------
@@ -666,12 +669,12 @@ class Study:
         )
 
     def result_now(self) -> ResultNow:
-        """The best answer so far with its anytime p-value: what to report when the budget ends.
+        """The best answer so far with an anytime-valid p-value, to report when the budget ends.
 
         Returns
         -------
         ResultNow
-            Answer, p-value, and the pairs that are still open.
+            The answer, its p-value, and the pairs that are still open.
 
         Examples
         --------
@@ -687,63 +690,65 @@ class Study:
         return result_now(self.overview())
 
     def threshold(self, threshold: float) -> Threshold:
-        """Which candidates are proved to be above a threshold, and which below.
+        """Candidates that are proved to be above or below a threshold.
 
-        It follows from `estimates`, so it holds for all thresholds at once, at all times.
+        The statement follows from the intervals of `estimates`, so it holds for all thresholds
+        simultaneously, at all times.
 
         Parameters
         ----------
         threshold
-            Of the means.
+            Threshold for the means.
 
         Returns
         -------
         Threshold
-            Candidates above, below and open.
+            The candidates above, below and open.
 
         Raises
         ------
         ProblemError
-            If the threshold is not a number, or the data contradict what was declared: nothing is
-            proved then.
+            If the threshold is not a number, or the data contradict a declaration, so that nothing
+            is proved.
         """
         from mislid.forecast.evidence import on_sides
 
         return on_sides(self._uncontradicted("threshold"), threshold)
 
     def ranking(self) -> Ranking:
-        """Which places candidates may have, and for which n the n best are proved.
+        """Possible ranks of all candidates, and every n for which the n best are proved.
 
-        It follows from `estimates`, so it holds for all n at once, at all times.
+        The statement follows from the intervals of `estimates`, so it holds for all n
+        simultaneously, at all times.
 
         Returns
         -------
         Ranking
-            All candidates with the best and the worst place that each may have.
+            All candidates with the best and the worst rank that the data allow.
 
         Raises
         ------
         ProblemError
-            If the data contradict what was declared, or there is no estimate yet.
+            If the data contradict a declaration, or there is no estimate yet.
         """
         from mislid.forecast.evidence import ranking
 
         return ranking(self._uncontradicted("ranking"))
 
     def _uncontradicted(self, what: str) -> Overview:
-        """The overview; refuses to prove something from refuted declarations."""
+        """The overview; refuses statements that would rest on refuted declarations."""
         overview = self.overview()
         for words in overview.contradictions:
             raise ProblemError(f"{what} proves nothing: {words}")
         return overview
 
     def features_check(self) -> Expectation:
-        """What the features are worth, by what was declared alone; no measurement is looked at.
+        """Expected sample sizes with and without features, from the declarations alone.
 
         Returns
         -------
         Expectation
-            Measurements that are needed with the features and without.
+            The number of measurements needed with the features and without.
 
         Raises
         ------
@@ -764,22 +769,22 @@ class Study:
         return check_features(state.settings, state.candidates)
 
     def budget_check(self, budget: int | None = None) -> Expectation:
-        """Which gap between candidates a budget can be expected to prove; no data are looked at.
+        """Smallest gap that a budget can be expected to prove, from the declarations alone.
 
         Parameters
         ----------
         budget
-            Measurements in all; what the study was created with unless given.
+            Total number of measurements; by default the study's budget.
 
         Returns
         -------
         Expectation
-            The least gap with the features and without.
+            The smallest gap with the features and without.
 
         Raises
         ------
         ProblemError
-            If the budget is not a whole number above 0, or left out where the study has none.
+            If the budget is not a whole number above 0, or neither given nor declared.
 
         Examples
         --------
@@ -797,17 +802,17 @@ class Study:
 
     @property
     def budget_left(self) -> int | None:
-        """Measurements that are left of the budget; None without one."""
+        """Remaining budget in measurements; None without a budget."""
         state = self._now()
         return state.settings.budget_left(len(state.observations))
 
     def warnings(self) -> tuple[StudyWarning, ...]:
-        """Reasons to doubt the declarations, the answer, or that the rules would choose the same.
+        """Warnings about the declarations, the answer, or the reproducibility of choices.
 
         Returns
         -------
         tuple of StudyWarning
-            Reasons for doubt, with what to do; empty where there are none.
+            The warnings, each with the recommended action.
         """
         from mislid.forecast.checks import warnings_of
 
@@ -815,22 +820,22 @@ class Study:
 
     @property
     def samples(self) -> int:
-        """Number of measurements by now."""
+        """Current number of measurements that count."""
         return len(self._now().observations)
 
     @property
     def settings(self) -> Settings:
-        """The question."""
+        """The question, with the latest declarations."""
         return self._now().settings
 
     @property
     def register(self) -> Candidates:
-        """All candidates that ever were in the study; arms of `events` are places in it."""
+        """All candidates that were ever in the study; arms in `events` are indices of these."""
         return self._now().roster.register
 
     @property
     def candidates(self) -> Candidates:
-        """The arms."""
+        """The candidates in the question."""
         return self._now().candidates
 
     @property
@@ -846,9 +851,9 @@ class Study:
         Returns
         -------
         pandas.DataFrame
-            With the columns event and time (place in the log, and seconds since 1970), trial (its
-            id, missing for measurements that no trial asked for), arm, value and row, which
-            counts all measurements of the log, void ones included, for `correct` and `void`.
+            The columns are event and time (number in the log, and seconds since 1970), trial (its
+            id, missing if no trial asked for the measurement), arm, value, and row. The row counts
+            all measurements of the log, including void ones; `correct` and `void` accept it.
 
         Raises
         ------
@@ -867,23 +872,23 @@ class Study:
         ).astype({"trial": "Int64"})
 
     def progress(self, *, simulations: int | None = None) -> StudyProgress:
-        """How many more measurements, and what they are needed for; see docs/planning.md.
+        """Progress, with a forecast of the number of further measurements; see docs/planning.md.
 
         Parameters
         ----------
         simulations
-            Of the rest of the study: 19, or 9 where features are many. More are steadier; with 0,
-            nothing is said about the rest.
+            Number of simulated runs, 19 by default. More runs make the forecast more precise; 0
+            omits it.
 
         Returns
         -------
         StudyProgress
-            Measurements to go with a range, the hardest pair, and a lower bound.
+            The number of further measurements with a range, and the hardest pair.
 
         Raises
         ------
         ProblemError
-            If `simulations` is not a whole number from 0 on.
+            If `simulations` is not a nonnegative whole number.
         """
         from mislid.forecast.simulate import progress
 
@@ -898,27 +903,27 @@ class Study:
         misspecification: float | None = None,
         simulations: int | None = None,
     ) -> WhatIf:
-        """How many more measurements another question would take, with the same data.
+        """Forecast of the number of further measurements for another question, with the same data.
 
-        To act on it, and keep an error rate, see docs/planning.md.
+        docs/planning.md explains how to change the question and keep an error rate.
 
         Parameters
         ----------
         m, delta, tolerance, misspecification
-            The other question; None keeps the study's own value.
+            The other question; None keeps the study's value.
         simulations
-            As in `progress`.
+            Number of simulated runs, at least 1 and 19 by default.
 
         Returns
         -------
         WhatIf
-            Measurements to go with a range.
+            The number of further measurements with a range.
 
         Raises
         ------
         ProblemError
-            If the other question is none that the rules can answer, such as m above K - 1 or a
-            misspecification without features; if the study's rules are not available; or as in
+            If the rules cannot answer the other question, such as m above K - 1 or a
+            misspecification without features; if the study's rules are unavailable; or as in
             `progress`.
         """
         from mislid.forecast.simulate import what_if
@@ -928,13 +933,13 @@ class Study:
         return what_if(overview, simulations, **changes, misspecification=misspecification)
 
     def overview(self) -> Overview:
-        """The study at one moment, as `mislid study status` and reports show it.
+        """Snapshot of the study, as shown by `mislid study status` and reports.
 
         Returns
         -------
         Overview
-            Question, measurements, answer, forecasts, sensitivity, warnings and evidence, all of
-            the same events whatever is told meanwhile.
+            Question, measurements, answer, forecasts, sensitivity, warnings and evidence, all after
+            the same event.
 
         Examples
         --------
@@ -951,16 +956,16 @@ class Study:
             return Overview(self._session)
 
     def events(self) -> list[Event]:
-        """The whole log.
+        """All events of the log.
 
         Returns
         -------
         list of Event
-            All that happened, in order.
+            The events, in order.
 
         Raises
         ------
         CorruptStorageError
-            If an event is missing, or is not what was written.
+            If an event is missing or was changed.
         """
         return list(events_of(Chain().take_in(self._session.storage.read(self._session.key))))

@@ -1,7 +1,7 @@
-"""Suites of tests for your own sampling rules, stopping rules and storages.
+"""Test suites for custom sampling rules, stopping rules and storages.
 
-Each suite is a class; override the method that returns what is tested. pytest collects a subclass
-whose name begins with `Test`.
+Each suite is a class. Subclass it and override the method that returns the object under test;
+pytest collects subclasses whose names begin with `Test`.
 
 Examples
 --------

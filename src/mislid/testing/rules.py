@@ -1,7 +1,7 @@
-"""Tests of sampling rules and stopping rules, named, composed or written in Python.
+"""Test suites for sampling rules and stopping rules, named, composed or written in Python.
 
-No two arms of an instance have the same numbers, except where arms are to be tied, so that no
-decision depends on how a tie is broken. The first m arms are the m best.
+The arms of an instance differ in all numbers, so that no decision depends on how a tie is broken;
+only the instances for tests of ties have equal arms. The first m arms are the m best.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from mislid.stopping.rules import as_stopping_rule
 
 # Correct rules fail a statistical test with at most this probability.
 LEVEL = 1e-4
-# Long enough for exploration to begin, and so sure that no run stops before.
+# Length of runs, long enough for exploration to begin; delta is so small that no run stops earlier.
 _SAMPLES, _DELTA = 60, 1e-12
-# Measurements of every arm after which a stopping rule is asked.
+# Numbers of measurements of every arm at which a stopping rule is tested.
 _TIMES = 2 ** np.arange(21)
-# Leads, in standard deviations, that occur by chance with more than these probabilities.
+# Leads, in standard deviations, that occur by chance with at least the probability in the key.
 _LEADS = {0.05: 1.6, 1e-6: 4.7}
 
 
 class Case(NamedTuple):
-    """An instance with m best arms, and what is special about it."""
+    """An instance with m best arms, and a name that says what it tests."""
 
     name: str
     m: int
     instance: Instance
 
     def question(self, delta: float = 0.05) -> Question:
-        """The question that a rule gets."""
+        """The question about the instance."""
         instance = self.instance
         bound = float(np.max(np.abs(instance.means)))
         return Question(instance.model, self.m, noise=instance.noise, delta=delta, mean_bound=bound)
@@ -66,17 +66,17 @@ CASES = (
     _case("linear means", 2, _FEATURES, _FEATURES @ [0.9, 0.31], 0.0, _NOISE),
 )
 
-# The gap is three times the noise: a few measurements of every arm show which is best. Means are
-# linear, so that rules that rely on linearity find the answer as well.
+# The gap is three times the noise, so a few measurements of every arm suffice. The means are
+# linear, so that rules that rely on linearity also find the answer.
 EASY = _case("easy", 1, _FEATURES[:4], _FEATURES[:4] @ [2.0, -1.0], 0.1, [0.51, 0.49, 0.53, 0.54])
 
 _PAIR = [[1.0], [1.0]]
 _PLANE = [[1.0, 0.3], [0.3, 1.0], [-1.0, -1.0], [-0.5, 0.2]]
 _WALLS = [[1.0, 0.0], [1.0, 0.0], [-0.25, 1.0], [0.25, 1.0], [-1.0, 0.0]]
 
-# Every answer is wrong: the arms at its border are equal, and the others far from them.
-# Of the last instance, the line puts the fourth arm above the third: only a tube as wide as
-# declared allows the truth.
+# Instances whose m-th and next arm are equal, so that no answer may be given; the other arms are
+# far away. In the last one, the nearest linear model ranks the fourth arm above the third: the true
+# means are at the largest deviation from it that is declared.
 TIED = (
     _case("two equal arms", 1, _PAIR, [1.0, 1.0], math.inf, 1.0),
     _case("two equal arms of little noise", 1, _PAIR, [1.0, 1.0], math.inf, 0.03),
@@ -89,7 +89,7 @@ TIED = (
 
 @contextmanager
 def global_randomness(seed: int) -> Iterator[None]:
-    """Seed the generators that a whole process shares, and restore them at the end."""
+    """Seed the global random generators of `random` and NumPy, and restore them at the end."""
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - rules may use it, though they should not
@@ -101,19 +101,19 @@ def global_randomness(seed: int) -> Iterator[None]:
 
 
 class SamplingRuleSuite:
-    """Tests of a sampling rule; override `algorithm`.
+    """Test suite for a sampling rule; override `algorithm`.
 
     Attributes
     ----------
     in_studies
-        Whether studies can use the rule: not those that must know the true means, nor compositions
-        without a name.
+        Whether studies can use the rule. Set it to False for rules that need the true means, and
+        for compositions without a name.
     permutes
-        Whether the rule chooses the same arms where the arms come in another order; not those that
-        draw arms at random.
+        Whether the rule chooses the same arms if the arms are permuted. Set it to False for rules
+        that draw arms at random.
     samples
-        Measurements within which an easy question must be answered, with the stopping rule
-        "guaranteed"; None where that is not claimed.
+        Number of measurements within which the rule must answer an easy question, with the stopping
+        rule "guaranteed"; None to skip this test.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class SamplingRuleSuite:
     ...     def algorithm(self):
     ...         return "uniform"
 
-    LinGame draws arms at random, and finds one best arm only:
+    LinGame draws arms at random, and only finds a single best arm:
 
     >>> class TestLinGame(SamplingRuleSuite):
     ...     permutes = False
@@ -138,22 +138,22 @@ class SamplingRuleSuite:
     samples: int | None = 2_000
 
     def algorithm(self) -> Any:
-        """The rule that is tested.
+        """The sampling rule under test.
 
         Returns
         -------
         str, Algorithm or object
-            What `identify` takes as `algorithm`.
+            A value for the argument `algorithm` of `identify`.
         """
         raise NotImplementedError("a suite for sampling rules must override algorithm")
 
     def allows(self, question: Question) -> bool:
-        """Whether the rule is made for a question; others are left out.
+        """Whether the rule can answer a question; the suite skips other questions.
 
         Parameters
         ----------
         question
-            About one of the suite's instances.
+            A question about one of the suite's instances.
 
         Returns
         -------
@@ -174,9 +174,10 @@ class SamplingRuleSuite:
         return engine
 
     def test_a_run_depends_on_its_seed_alone(self) -> None:
-        """All randomness comes from the view, none from generators that a process shares.
+        """Check that all randomness comes from the view, none from global generators.
 
-        For two arms, m = K - 1, unequal noise, no and infinite misspecification.
+        The instances include two arms, m = K - 1, unequal noise, and zero and infinite
+        misspecification.
         """
         for case in self._cases():
             runs = []
@@ -192,7 +193,7 @@ class SamplingRuleSuite:
             )
 
     def test_a_study_goes_on_elsewhere_with_the_same_choices(self) -> None:
-        """Another process replays the study's log, with batches and failed trials."""
+        """Check that a copy of a study's log gives the same choices after batches and failures."""
         from mislid.study.manage import copy_study, create_study, load_study
         from mislid.study.storage import MemoryStorage
 
@@ -226,7 +227,7 @@ class SamplingRuleSuite:
             )
 
     def test_permuted_arms_are_chosen_alike(self) -> None:
-        """From the same counts and means, in another order, the same arm."""
+        """Check that permuted counts and means give the same arm."""
         generator = np.random.default_rng(5)
         for case in self._cases() if self.permutes else ():
             model, means, noise = case.instance.model, case.instance.means, case.instance.noise
@@ -245,7 +246,7 @@ class SamplingRuleSuite:
                 )
 
     def test_an_easy_question_is_answered(self) -> None:
-        """Within the number of `samples`, and correctly."""
+        """Check that the answer is correct and takes at most `samples` measurements."""
         if self.samples is None or not self.allows(EASY.question()):
             return
         for seed in range(3):
@@ -258,13 +259,13 @@ class SamplingRuleSuite:
 
 
 class StoppingRuleSuite:
-    """Tests of a stopping rule; override `stopping`.
+    """Test suite for a stopping rule; override `stopping`.
 
     Attributes
     ----------
     runs
-        Number of runs on each instance with two equal arms, for a rule that claims to be
-        guaranteed, to a million measurements of every arm.
+        Number of runs on each instance with two equal arms, for rules that claim a guarantee. Each
+        run has up to a million measurements of every arm.
 
     Examples
     --------
@@ -276,12 +277,12 @@ class StoppingRuleSuite:
     runs: int = 150
 
     def stopping(self) -> Any:
-        """The rule that is tested.
+        """The stopping rule under test.
 
         Returns
         -------
         str or object
-            What `identify` takes as `stopping`.
+            A value for the argument `stopping` of `identify`.
         """
         raise NotImplementedError("a suite for stopping rules must override stopping")
 
@@ -295,13 +296,13 @@ class StoppingRuleSuite:
         return engine.judge(test=True)
 
     def test_it_gives_verdicts(self) -> None:
-        """With arms that there are, from the first measurements to the thousandth."""
+        """Check verdicts after 1 to 1,000 measurements of every arm."""
         for case in CASES:
             for count in (1, 3, 10, 100, 1000):
                 _check_verdict(self._verdict(case, count, case.instance.means), case)
 
     def test_ties_are_not_decided(self) -> None:
-        """Without measurements, and with few of the same mean."""
+        """Check that neither missing data nor a few measurements with equal means decide."""
         for case in CASES:
             for count in (0, 1, 2, 5, 20):
                 assert not self._verdict(case, count, 0.0).decided, (
@@ -309,7 +310,7 @@ class StoppingRuleSuite:
                 )
 
     def test_clear_data_are_decided(self) -> None:
-        """A million measurements of every arm, and the answer is the first m arms."""
+        """Check that a million measurements of every arm decide for the first m arms."""
         for case in CASES:
             verdict = self._verdict(case, 1_000_000, case.instance.means)
             assert verdict.decided, f"1000000 measurements of every arm must decide ({case.name})"
@@ -319,7 +320,7 @@ class StoppingRuleSuite:
             )
 
     def test_the_same_data_give_the_same_verdict(self) -> None:
-        """Whatever the state of the random generators that a process shares."""
+        """Check that verdicts do not depend on the global random generators."""
         for case in CASES:
             verdicts = []
             for seed in (1, 2):
@@ -328,13 +329,14 @@ class StoppingRuleSuite:
             assert verdicts[1] == verdicts[0], f"a second verdict must be the same ({case.name})"
 
     def test_leads_by_chance_decide_nothing(self) -> None:
-        """For rules that claim a guarantee: no lead that two equal arms have more often than delta.
+        """Check that leads more likely than delta between equal arms do not decide.
 
-        From 1 to a million measurements of every arm, for a large and a small delta. It finds rules
-        with a wrong scale, without delta, or that stop after some number of measurements.
+        This holds for rules that claim a guarantee, for 1 to a million measurements of every arm,
+        and for a large and a small delta. The test detects rules with a wrong scale, rules that
+        ignore delta, and rules that stop after a fixed number of measurements.
         """
         for case in TIED if self._is_guaranteed() else ():
-            # With features, the other arms have a say in the lead.
+            # With features, the data of the other arms affect the lead.
             free = math.isinf(case.instance.model.misspecification)
             spread = math.hypot(*case.instance.noise[:2])
             for delta, lead in _LEADS.items():
@@ -347,10 +349,11 @@ class StoppingRuleSuite:
                     )
 
     def test_equal_arms_are_decided_as_rarely_as_promised(self) -> None:
-        """For rules that claim a guarantee: asked at 21 times, from 1 measurement to a million.
+        """Check the error rate on equal arms, for rules that claim a guarantee.
 
-        Each of the two answers has at most the probability delta: either is wrong as soon as the
-        means differ, however little.
+        Each run tests the rule at 21 times, from 1 to a million measurements of every arm. Each of
+        the two answers may have probability at most delta, because the slightest difference of the
+        means makes one of them wrong.
         """
         from scipy.stats import binomtest
 
@@ -375,7 +378,7 @@ class StoppingRuleSuite:
 
 
 def _check_verdict(verdict: Verdict, case: Case) -> None:
-    """Check the roles of arms and numbers; that these are valid the engine checks."""
+    """Check that pair and statistic fit the decision; the engine checks that they are valid."""
     answer, pair = verdict.answer or (), verdict.pair
     assert pair is None or (pair[0] not in answer and pair[1] in answer), (
         f"the pair must be an arm outside the answer and one of it ({case.name}); got {pair}"

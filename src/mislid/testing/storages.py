@@ -1,4 +1,4 @@
-"""Tests of storages."""
+"""Test suite for storages."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def _entries(first: int, last: int) -> list[Entry]:
 
 
 def _refused(kind: type[Exception], part: str) -> Any:
-    """Fail unless the block raises an error of this kind that says this."""
+    """Context manager: fail unless the block raises this error with `part` in its message."""
     import pytest
 
     return pytest.raises(kind, match=re.escape(part))
 
 
 class _Undo(Exception):
-    """Ends a block in which something was appended."""
+    """Exception that ends a block after entries were appended."""
 
 
 class StorageSuite:
-    """Tests of a storage; override `open_storage`.
+    """Test suite for a storage; override `open_storage`.
 
-    A subclass that overrides `setup_method` or `teardown_method` must call these here as well.
-    Several processes and crashes are not tested.
+    A subclass that overrides `setup_method` or `teardown_method` must call the base method. The
+    suite covers neither crashes nor access from several processes.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class StorageSuite:
     """
 
     def setup_method(self) -> None:
-        """Begin with no storage open."""
+        """Start without open storages."""
         self._opened: list[Storage] = []
 
     def teardown_method(self) -> None:
@@ -57,13 +57,13 @@ class StorageSuite:
             storage.close()
 
     def open_storage(self) -> Storage:
-        """Open the storage that is tested.
+        """Open the storage under test.
 
         Returns
         -------
         Storage
-            Within one test always the same place, which is empty at first; another handle of it, or
-            the same again.
+            A handle on the same storage throughout one test: a new handle, or always the same one.
+            The storage is empty at the start of each test.
         """
         raise NotImplementedError("a suite for storages must override open_storage")
 
@@ -77,7 +77,7 @@ class StorageSuite:
         return storage, storage.create("first", _entries(1, last))
 
     def test_entries_come_back_as_they_were(self) -> None:
-        """Whatever text or time they hold, with their seals, and from another handle."""
+        """Check that any text, time and seal is read back unchanged, also from another handle."""
         storage, name = self._open(), "ein Name, 'quoted' % 🧪"
         odd = [
             Entry(1, 1_700_000_000.123456789, "created", '{"labels":["ä\'\\"%","🧪"]}', "0f" * 32),
@@ -90,14 +90,14 @@ class StorageSuite:
         assert other.find(name) == key
 
     def test_reading_starts_after_what_is_known(self) -> None:
-        """And ends after as many entries as are wanted."""
+        """Check that `after` and `most` select the entries to read."""
         storage, key = self._begun(5)
         assert storage.read(key, 3) == storage.read(key, 3, 9) == _entries(4, 5)
         assert storage.read(key, 1, 2) == _entries(2, 3)
         assert storage.read(key, 5) == storage.read(key, 9) == []
 
     def test_names_are_unique_and_in_alphabetical_order(self) -> None:
-        """Whichever came first; an error names some of those there are."""
+        """Check the order of names and the errors for taken and unknown names."""
         storage = self._open()
         with _refused(UnknownStudyError, "in this storage, none; got 'x'"):
             storage.find("x")
@@ -110,7 +110,7 @@ class StorageSuite:
         assert storage.read(keys["a"]) == _entries(1, 2)
 
     def test_what_is_appended_is_there_at_the_end_of_the_block(self) -> None:
-        """And within the block to its writer."""
+        """Check that the writer sees appended entries in the block, and others after it."""
         storage, key = self._begun()
         other = storage.create("second", _entries(1, 1))
         with storage.locked(key) as log:
@@ -125,7 +125,7 @@ class StorageSuite:
         assert storage.read(other) == _entries(1, 1)
 
     def test_a_line_has_the_summary_of_the_last_entry(self) -> None:
-        """A summary of fewer entries is dropped."""
+        """Check that an older summary is dropped when entries are appended without one."""
         storage, key = self._begun()
         assert storage.lines() == [("first", key, 2, None)]
         with storage.locked(key) as log:
@@ -143,7 +143,7 @@ class StorageSuite:
         assert storage.lines() == []
 
     def test_an_exception_undoes_the_whole_block(self) -> None:
-        """Nothing of it is kept, and the next writer goes on."""
+        """Check that nothing of the block is kept, and that the next writer is not blocked."""
         storage, key = self._begun()
         with suppress(_Undo), storage.locked(key) as log:
             log.append(_entries(3, 4))
@@ -154,7 +154,7 @@ class StorageSuite:
         assert storage.read(key) == _entries(1, 3)
 
     def test_entries_must_go_on_from_the_last(self) -> None:
-        """Otherwise two writers have not seen each other's entries."""
+        """Check that gaps and repetitions are refused, since they reveal a conflicting writer."""
         storage, key = self._begun()
         for wrong in ((2, 2), (4, 4), (1, 3)):
             with (
@@ -168,7 +168,10 @@ class StorageSuite:
         assert list(storage.names()) == ["first"]
 
     def test_a_deleted_study_is_gone_and_its_key_too(self) -> None:
-        """A process that still has the study open must not write into another one."""
+        """Check that a deleted study's key is never used again.
+
+        A process that still has the study open must not write to another one.
+        """
         (storage, key), words = self._begun(), "deleted meanwhile"
         kept = storage.create("second", _entries(1, 1))
         storage.delete(kept)
@@ -185,7 +188,7 @@ class StorageSuite:
         assert storage.read(again) == _entries(1, 1)
 
     def test_readers_do_not_wait_for_a_writer(self) -> None:
-        """They see the entries before the block."""
+        """Check that readers see the entries from before the block."""
         (writer, key), reader = self._begun(), self._open()
         with writer.locked(key) as log:
             log.append(_entries(3, 3))
@@ -194,7 +197,7 @@ class StorageSuite:
         assert reader.read(key) == _entries(1, 3)
 
     def test_writers_wait_for_each_other(self) -> None:
-        """Each of them sees all entries of the others."""
+        """Check that each writer sees all entries of the others."""
         storages = [self._open() for _ in range(4)]
         key = storages[0].create("first", [])
 
@@ -209,7 +212,7 @@ class StorageSuite:
         assert storages[0].read(key) == _entries(1, 120)
 
     def test_many_may_open_and_create_at_once(self) -> None:
-        """One of them gets the name."""
+        """Check that exactly one of several concurrent calls gets the name."""
 
         def create(_number: int) -> bool:
             try:

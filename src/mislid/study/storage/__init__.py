@@ -1,4 +1,4 @@
-"""Where studies are kept: `as_storage` opens an address."""
+"""Storages of studies; `as_storage` opens one by its address."""
 
 from __future__ import annotations
 
@@ -32,23 +32,24 @@ __all__ = [
 
 
 def as_storage(storage: str | os.PathLike[str] | Storage | None) -> Storage:
-    """The storage itself, the one at this address, or a new one in memory.
+    """Open a storage.
 
     Parameters
     ----------
     storage
-        An open storage; an address, sqlite:///lab.db (sqlite:////absolute/path/lab.db) or
-        postgresql://user:password@host/database; a path, of an SQLite file; None for memory.
+        An address such as sqlite:///lab.db (sqlite:////absolute/path/lab.db) or
+        postgresql://user:password@host/database; the path of an SQLite file; None for a new storage
+        in memory; or an open storage, which is returned unchanged.
 
     Returns
     -------
     Storage
-        Open.
+        The open storage.
 
     Raises
     ------
     ProblemError
-        If it is no address.
+        If the address is invalid.
     MissingPackageError
         If the address needs a package that is not installed.
 
@@ -80,7 +81,7 @@ def _shown(address: Any) -> Any:
 
 
 def _as_address(storage: Any) -> str:
-    """One that SQLAlchemy knows; refuses others, and where a package is missing."""
+    """Convert an address or a path to an SQLAlchemy URL, and check that its driver is installed."""
     address = f"sqlite:///{os.fspath(storage)}" if isinstance(storage, os.PathLike) else storage
     scheme = address.partition("://")[0] if isinstance(address, str) and "://" in address else ""
     if scheme == "postgresql":
@@ -96,7 +97,7 @@ def _as_address(storage: Any) -> str:
             f"storage must name a file; got {address!r}: leave it out to keep a study in memory"
         )
     try:
-        import sqlalchemy  # noqa: F401  # the message below says what is missing
+        import sqlalchemy  # noqa: F401
 
         if scheme != "sqlite":
             import psycopg  # noqa: F401

@@ -1,8 +1,8 @@
-"""A database as studies need it: transactions that wait for each other, and one-sentence errors.
+"""Database connections with serialized write transactions and translated errors.
 
-SQLite writes ahead (readers never wait) and every write transaction begins as one, so that two
-writers wait for each other instead of failing half-way. PostgreSQL locks rows. Each commit is on
-the disk before it returns.
+SQLite runs in WAL mode, so readers never wait. Write transactions begin with BEGIN IMMEDIATE, so
+that a second writer waits at the start instead of failing half-way. PostgreSQL locks rows. A commit
+returns only after the data are on disk.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from mislid.study.storage.interface import Collision
 
 # Seconds to wait for other writers.
 TIMEOUT = 60.0
-# And after which PostgreSQL ends a transaction in which nothing happens: of a stopped process.
+# Seconds after which PostgreSQL ends an idle transaction, such as that of a suspended process.
 IDLE = 30.0
-# Seconds until a server that cannot be reached, or went away without a word, counts as lost.
+# Timeouts after which the connection to an unreachable or silent server counts as lost.
 _AWAY = {"connect_timeout": 20, "keepalives_idle": 30, "keepalives_interval": 10}
 _AWAY |= {"keepalives_count": 3, "tcp_user_timeout": 60_000}
-# Bytes that an event may have in SQLite.
+# Largest size of an event in SQLite, in bytes.
 LONGEST = 256 * 2**20
 
 
 class Database:
-    """SQLite in a file, or PostgreSQL.
+    """An SQLite file or a PostgreSQL database.
 
-    It may be used by several threads. A child process that was forked opens its own connections.
+    Several threads may use it. A forked child process opens its own connections.
 
     Parameters
     ----------
     url
-        An address that SQLAlchemy knows.
+        An SQLAlchemy URL.
     timeout
         Seconds to wait for other writers.
     """
@@ -70,7 +70,7 @@ class Database:
         self._process = os.getpid()
 
     def _file(self) -> Path | None:
-        """Where SQLite keeps it, wherever the process goes later; None for a server."""
+        """The absolute path of the SQLite file; None for a server."""
         if not self.is_sqlite:
             return None
         name = str(self.address.database)
@@ -81,13 +81,13 @@ class Database:
         return file
 
     def close(self) -> None:
-        """Give up connections; new ones are opened when it is used again."""
+        """Close all connections; a later call opens new ones."""
         self.engine.dispose()
         self._watch.forget()
 
     def _new_engine(self) -> Engine:
         if not self.is_sqlite:
-            # Row locks are all that is needed, whatever the server's default is.
+            # Row locks suffice, so the isolation level does not depend on the server's default.
             engine = sa.create_engine(
                 self.address,
                 isolation_level="READ COMMITTED",
@@ -100,9 +100,9 @@ class Database:
         @sa.event.listens_for(engine, "connect")
         def prepare(connection: Any, _record: Any) -> None:
             self._watch.refuse_replaced()
-            connection.isolation_level = None  # `begin` is below
-            connection.execute("PRAGMA synchronous=FULL")  # some builds would do with less
-            # A file of others calls no function by itself, and gives no value that is longer.
+            connection.isolation_level = None  # transactions begin in `begin` below
+            connection.execute("PRAGMA synchronous=FULL")  # some builds have a weaker default
+            # Protect against malicious files: no function calls from the schema, no huge values.
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
@@ -112,16 +112,16 @@ class Database:
             if connection.get_execution_options().get("writing", False):
                 self._begin_writing(connection)
             else:
-                self._watch.refuse_replaced()  # a deleted file can be read and is never written
+                self._watch.refuse_replaced()  # a deleted file would still be readable
                 connection.exec_driver_sql("BEGIN")
 
         return engine
 
     def _begin_writing(self, connection: Connection) -> None:
-        """Wait for the other writers of a file, who do not queue up.
+        """Begin a write transaction, and wait for other writers of the file.
 
-        SQLite asks less and less often, so a process that has waited long hardly ever gets a turn.
-        Here a process asks more often the longer it has waited.
+        SQLite's busy handler retries ever more slowly, which starves a process that has waited
+        long. Here the retries become more frequent with the time waited.
         """
         file: Any = connection.connection.driver_connection
         self._watch.refuse_replaced()
@@ -141,7 +141,7 @@ class Database:
             file.execute(f"PRAGMA busy_timeout = {int(1000 * self._timeout)}")
 
     def _patient(self, engine: Engine) -> Engine:
-        """PostgreSQL, which by default waits for ever, also for who sleeps in a transaction."""
+        """Set lock and idle timeouts on PostgreSQL connections, which by default wait forever."""
         idle = "idle_in_transaction_session_timeout"
         unless_set = f"WHERE current_setting('{idle}') = '0'"
         limits = (
@@ -151,7 +151,7 @@ class Database:
 
         @sa.event.listens_for(engine, "connect")
         def wait_no_longer(connection: Any, _record: Any) -> None:
-            connection.autocommit = True  # no transaction that could get lost
+            connection.autocommit = True  # a rollback must not undo the settings
             for limit in limits:
                 connection.execute(limit)
             connection.autocommit = False
@@ -160,9 +160,9 @@ class Database:
 
     @contextmanager
     def connected(self, *, writing: bool = False) -> Iterator[Connection]:
-        """A transaction, which is kept if the block ends without an exception."""
+        """Context manager of a transaction; a write commits if the block raises no exception."""
         if self._process != os.getpid():
-            self.engine.dispose(close=False)  # the parent goes on with its connections
+            self.engine.dispose(close=False)  # the parent still uses its connections
             self._process = os.getpid()
         with translated(self.place), self.engine.connect() as connection:
             connection = connection.execution_options(writing=writing)
@@ -170,7 +170,7 @@ class Database:
             try:
                 yield connection
             except BaseException:
-                with suppress(exc.DBAPIError):  # what went wrong first is to be told
+                with suppress(exc.DBAPIError):  # raise the first error
                     transaction.rollback()
                 raise
             if writing:
@@ -179,7 +179,7 @@ class Database:
                 transaction.rollback()
 
     def _commit(self, transaction: RootTransaction) -> None:
-        """Keep what was written; refuse to say so where the answer is lost."""
+        """Commit; raise `UnknownOutcomeError` if the server's reply is lost."""
         try:
             transaction.commit()
         except exc.DBAPIError as problem:
@@ -192,14 +192,17 @@ class Database:
             raise
 
     def damage(self, connection: Connection) -> str:
-        """What SQLite finds wrong with the file, or nothing; a server sees to its own."""
+        """The first fault that SQLite's integrity check finds, or ""; servers are not checked."""
         if not self.is_sqlite:
             return ""
         found = str(connection.exec_driver_sql("PRAGMA integrity_check").scalar())
         return "" if found == "ok" else f"the file is damaged ({found.splitlines()[0]})"
 
     def write_ahead(self) -> None:
-        """Switch the file over, for good; SQLite does not wait for others there, so we do."""
+        """Switch the file to WAL mode permanently.
+
+        The busy timeout does not apply to this statement, so the method retries by itself.
+        """
         until = time.monotonic() + self._timeout
         while True:
             try:
@@ -215,7 +218,7 @@ class Database:
 
 
 def pause_after(waited: float) -> float:
-    """Seconds until the next attempt to write to a file that another process writes to.
+    """Seconds until the next attempt to lock a file that another process has locked.
 
     >>> [round(pause_after(waited), 4) for waited in (0.0, 0.1, 1.0, 10.0)]
     [0.01, 0.0033, 0.001, 0.001]
@@ -284,7 +287,7 @@ _POSTGRESQL: dict[str, Complaint] = {
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
-    """Turn the database's errors into those of the package."""
+    """Context manager that turns errors of the database into those of the package."""
     try:
         yield
     except exc.TimeoutError as problem:
@@ -304,9 +307,9 @@ def _said(original: BaseException | None) -> str:
     return (str(original).strip() or type(original).__name__).splitlines()[0]
 
 
-# What is said of a commit that was not made: by SQLite, and by PostgreSQL where a constraint, the
-# transaction's state or another one was against it. After others it is not
-# known: a server whose disk fails ends, and may find the commit when it starts again.
+# Error codes after which a commit was certainly not made: of SQLite, and of PostgreSQL for violated
+# constraints, invalid transaction states, rollbacks and locks. After any other error the outcome is
+# unknown: a server whose disk fails shuts down, and may recover the commit when it restarts.
 _NOT_MADE = ("SQLITE_BUSY", "SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CONSTRAINT", "SQLITE_LOCKED")
 _UNDONE = ("23", "25", "40", "55")
 
@@ -328,8 +331,8 @@ def _complaint(original: BaseException) -> Complaint:
     if isinstance(name, str):
         return _matching(_SQLITE, name)
     if re.search("too many (clients|connections)|connection slots", str(original)):
-        return _CROWDED  # while one connects there is no code
-    return _CLOSED  # no server was there to give a code
+        return _CROWDED  # errors while connecting have no code
+    return _CLOSED  # no server replied
 
 
 def _matching(complaints: dict[str, Complaint], code: str) -> Complaint:

@@ -1,4 +1,4 @@
-"""The files of SQLite: whether they are still those that were opened."""
+"""Detection of SQLite files that were deleted or replaced while open."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Identity = tuple[int, int]
 
 
 class WatchedFile:
-    """A file that must stay where it is while it is open, with the one that is written ahead.
+    """An SQLite file and its write-ahead log, which must stay in place while they are open.
 
-    A file that is deleted or replaced lives on for those who have it open: what they write is lost
-    when they close it.
+    A process that has a file open can still write to it after it was deleted or replaced, but these
+    writes are lost when the process closes it.
     """
 
     def __init__(self, file: Path | None, place: str) -> None:
@@ -22,11 +22,11 @@ class WatchedFile:
         self._ahead: Identity | None = None
 
     def forget(self) -> None:
-        """Nothing is open any more: what is found next is right."""
+        """Forget the files after closing them; the next check accepts the files it finds."""
         self._known = self._ahead = None
 
     def refuse_replaced(self) -> None:
-        """Refuse a file that is not the one that was there first."""
+        """Refuse a file that differs from the one found first."""
         if self._file is None:
             return
         now = _identity(self._file)

@@ -1,7 +1,7 @@
-"""What a study needs of the place where it is kept: an append-only log per study, and a lock.
+"""Storage interface: one append-only log per study, with a lock.
 
-A storage knows nothing of what the entries mean. `mislid.study.storage` has those there are; one
-suite of tests, `mislid.testing.StorageSuite`, is for all of them and for others.
+Storages do not interpret entries. `mislid.study.storage` has the implementations, and
+`mislid.testing.StorageSuite` tests them and custom ones.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from mislid.study.events import Entry, Log
 
 
 class Collision(StorageError):
-    """The database undid a transaction because of another one; doing it again will help."""
+    """The database rolled back a transaction because of a concurrent one; a retry may succeed."""
 
 
 class Line(NamedTuple):
-    """What a storage says of a study without its entries.
+    """A study in the list of a storage, without its entries.
 
     Attributes
     ----------
     name, key
-        Of the study.
+        The study's name and key.
     last
         Number of its entries.
     summary
-        Of all of them, or None where none was given with the last one.
+        Summary of all entries, or None if none was given with the last one.
     """
 
     name: str
@@ -40,22 +40,23 @@ class Line(NamedTuple):
 
 
 class Storage(ABC):
-    """Studies by name; within a storage a study has a key that no later one is given again.
+    """A collection of studies by name.
 
-    Besides the errors below, what reads or writes raises a `StorageError` where the place itself
-    does not do its work, such as a disk that is full or a server that went away.
+    Within a storage, every study has a key that no later study reuses. Besides the errors below,
+    every method that reads or writes raises a `StorageError` if the storage itself fails, such as a
+    full disk or a lost connection.
     """
 
     @abstractmethod
     def create(self, name: str, entries: Sequence[Entry]) -> int:
-        """Begin a study with these entries, all or none.
+        """Create a study with its first entries, all or none.
 
         Parameters
         ----------
         name
-            Of the study, a text that is not empty.
+            The study's name, a nonempty text.
         entries
-            Numbered from 1.
+            The entries, numbered from 1.
 
         Returns
         -------
@@ -65,7 +66,7 @@ class Storage(ABC):
         Raises
         ------
         ProblemError
-            If the name is no text, or an empty one.
+            If the name is not a text, or is empty.
         DuplicatedStudyError
             If the name is taken: `name_taken_error`.
         CorruptStorageError
@@ -74,29 +75,29 @@ class Storage(ABC):
 
     @abstractmethod
     def lines(self) -> list[Line]:
-        """A line about every study, in alphabetical order.
+        """The list of all studies, in alphabetical order.
 
         Returns
         -------
         list of Line
-            Of all studies.
+            One line per study.
         """
 
     @abstractmethod
     def read(self, key: int, after: int = 0, most: int | None = None) -> list[Entry]:
-        """As `Log.read`; does not wait for writers.
+        """Read entries of a study like `Log.read`, without waiting for writers.
 
         Parameters
         ----------
         key
-            Of the study.
+            The study's key.
         after, most
             As for `Log.read`.
 
         Returns
         -------
         list of Entry
-            In their order.
+            The entries, in order.
 
         Raises
         ------
@@ -106,17 +107,17 @@ class Storage(ABC):
 
     @abstractmethod
     def locked(self, key: int) -> AbstractContextManager[Log]:
-        """The study's log for one writer; others wait.
+        """The study's log, locked for one writer; other writers wait.
 
         Parameters
         ----------
         key
-            Of the study.
+            The study's key.
 
         Returns
         -------
         context manager of Log
-            What is appended is kept, all or none, when the block ends without an exception.
+            If the block raises no exception, all appended entries are kept; otherwise none.
 
         Raises
         ------
@@ -131,7 +132,7 @@ class Storage(ABC):
         Parameters
         ----------
         key
-            Of the study; no later study may get it.
+            The study's key, which no later study may get.
 
         Raises
         ------
@@ -140,25 +141,25 @@ class Storage(ABC):
         """
 
     def close(self) -> None:  # noqa: B027  # not every storage has any
-        """Give up connections; the storage opens new ones when it is used again."""
+        """Close all connections; a later call opens new ones."""
 
     def faults(self, key: int) -> list[str]:
-        """What is wrong with a study that reading its entries does not show, in words.
+        """Descriptions of faults that reading a study's entries does not reveal.
 
         Parameters
         ----------
         key
-            Of the study, which need not be there any more.
+            The study's key; the study may have been deleted.
 
         Returns
         -------
         list of str
-            Empty unless a storage looks.
+            One description per fault. Always empty for storages without such a check.
 
         Raises
         ------
         StorageError
-            If a storage that looks cannot be read.
+            If the check cannot read the storage.
         """
         del key
         return []
@@ -169,17 +170,17 @@ class Storage(ABC):
         Returns
         -------
         dict
-            From names to keys.
+            A map from names to keys.
         """
         return {line.name: line.key for line in self.lines()}
 
     def find(self, name: str) -> int:
-        """The key of the study of this name.
+        """The key of a study.
 
         Parameters
         ----------
         name
-            Of the study.
+            The study's name.
 
         Returns
         -------
@@ -189,7 +190,7 @@ class Storage(ABC):
         Raises
         ------
         UnknownStudyError
-            If there is no such study; the message names some that there are.
+            If there is no such study; the message names some existing ones.
         """
         names, given = self.names(), cast(object, name)
         if not isinstance(given, str) or given not in names:
@@ -208,7 +209,7 @@ def name_taken_error(name: str) -> DuplicatedStudyError:
     Parameters
     ----------
     name
-        Of the study that is there already.
+        The name of the existing study.
 
     Returns
     -------
@@ -229,7 +230,7 @@ def name_taken_error(name: str) -> DuplicatedStudyError:
 
 
 def study_deleted_error() -> UnknownStudyError:
-    """The error for a study that was there before.
+    """The error for a study that has been deleted.
 
     Returns
     -------

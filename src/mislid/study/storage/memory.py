@@ -1,4 +1,4 @@
-"""Studies that end with the process: for tests, and to try things out."""
+"""In-memory storage, for tests and experiments."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class _MemoryLog(Log):
 
 
 class MemoryStorage(Storage):
-    """Studies in this process, for any number of threads.
+    """Storage in the memory of one process, for any number of threads.
 
     Examples
     --------
-    A study writes its log here, and others find and read it:
+    The log of a study can be found and read:
 
     >>> from mislid import create_study
     >>> lab = MemoryStorage()
@@ -51,7 +51,7 @@ class MemoryStorage(Storage):
     ...     [entry.kind for entry in log.read(after=1)]
     ['observed']
 
-    A key is never given again: a process with an old study open does not write to a new one.
+    Keys are never reused, so a process that has a deleted study open cannot write to a new one:
 
     >>> lab.delete(key)
     >>> lab.create("assay", []), lab.names()

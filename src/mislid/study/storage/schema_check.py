@@ -1,4 +1,4 @@
-"""Databases of others: what none of ours has is refused before anything of it runs."""
+"""Refusal of databases with foreign triggers, rules or views, and of damaged files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from mislid.errors import CorruptStorageError
 from mislid.study.storage.database import Database
 
 TABLES = ("mislid_schema", "mislid_studies", "mislid_events")
-# A quick check reads the whole file: of larger ones, `mislid study check` does.
+# Largest file, in bytes, that is checked when it is opened: the check reads the whole file. Larger
+# files are only checked by `mislid study check`.
 _QUICK = 64 * 2**20
 
 _SQLITE = """
@@ -29,7 +30,7 @@ WHERE relkind <> 'r' AND oid IN (SELECT oid FROM ours)
 
 
 def refuse_strange(database: Database) -> None:
-    """Refuse triggers and views on what studies read and write, and a damaged file."""
+    """Refuse triggers, rules and views on the studies' tables, and a damaged file."""
     with database.connected() as connection:
         for kind, name in connection.execute(_strange(database)).all():
             raise CorruptStorageError(

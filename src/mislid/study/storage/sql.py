@@ -1,4 +1,4 @@
-"""Studies in a database: SQLite in a file, or PostgreSQL, through the same statements."""
+"""SQL storage: SQLite or PostgreSQL, through the same statements."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mislid.study.storage.database import TIMEOUT, Database, translated
 from mislid.study.storage.interface import Line, Storage, name_taken_error, study_deleted_error
 from mislid.study.storage.schema_check import refuse_strange
 
-# Of the tables and of the events in them: no release reads another one.
+# Version of the tables and of the events in them; a release reads only its own version.
 VERSION = 4
-# A number that PostgreSQL's sessions agree on while they make or change the tables.
+# Key of the PostgreSQL advisory lock for creating or changing the tables.
 _CHANGING_TABLES = 20_211_206
 
-# The server's clock, which is the same for all.
+# The clock of the server, which all clients share.
 _NOW: sa.ColumnElement[float] = sa.literal_column(
     "EXTRACT(EPOCH FROM clock_timestamp())::double precision"
 )
@@ -40,7 +40,7 @@ STUDIES = sa.Table(
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("last", sa.Integer, nullable=False),
     sa.Column("summary", sa.Text),
-    sqlite_autoincrement=True,  # a deleted study's key is not given again
+    sqlite_autoincrement=True,  # never reuse a deleted study's key
 )
 EVENTS = sa.Table(
     "mislid_events",
@@ -55,7 +55,7 @@ EVENTS = sa.Table(
 
 
 class SQLStorage(Storage):
-    """Studies in a database, whose tables are made when they are missing.
+    """Storage in a database; missing tables are created.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def _insert(connection: Connection, key: int, entries: Sequence[Entry]) -> None:
 def _entries(
     connection: Connection, key: int, after: int, last: int, most: int | None
 ) -> list[Entry]:
-    """Those above `after`, as many as wanted; refuses a log in which one is missing."""
+    """Entries above `after`, at most `most`; refuses a log with missing entries."""
     until = last if most is None else min(last, after + most)
     if after >= until:
         return []
@@ -193,7 +193,7 @@ def _entries(
 
 
 def ensure_tables(database: Database) -> None:
-    """Make the tables where they are missing; refuse those of another version."""
+    """Create missing tables; refuse tables of another version."""
     with translated(database.place):
         missing = not sa.inspect(database.engine).has_table(SCHEMA.name)
     if missing:
@@ -208,19 +208,19 @@ def ensure_tables(database: Database) -> None:
 
 
 def _version_of(connection: Connection) -> tuple[int, str]:
-    """The version of the tables, and who made them."""
+    """The version of the tables, and the release that created them."""
     rows = connection.execute(sa.select(SCHEMA)).all()
     return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "an unknown release")
 
 
 def _set_version(connection: Connection) -> None:
-    """Record that the tables are of this version and by this release."""
+    """Record the version of the tables and this release."""
     connection.execute(SCHEMA.delete())
     connection.execute(SCHEMA.insert().values(version=VERSION, written_by=_release()))
 
 
 def _keep_others_out(database: Database, connection: Connection) -> None:
-    """Keep other processes from making the tables meanwhile; SQLite has one writer anyway."""
+    """Lock out other processes that create the tables; SQLite allows one writer anyway."""
     if not database.is_sqlite:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CHANGING_TABLES)))
 
