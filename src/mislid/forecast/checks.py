@@ -77,7 +77,7 @@ class Sensitivity(PlainRecord):
         if self.smallest > 0.0:
             words += f"; the data refute any below {self.smallest:.3g}"
             if self.proven and self.largest is not None and self.largest <= self.smallest:
-                words += ", so nothing is proved for those that are left"
+                words += ", so nothing is proved for the others"
         return words
 
 

@@ -178,7 +178,7 @@ def check_features(settings: Settings, candidates: Candidates) -> Expectation:
         )
     else:
         apart = "the noise" if noise is None else f"{noise:.3g}, the noise"
-        shown = ["endlessly many" if n is None else f"{n:,}" for n in numbers]
+        shown = ["infinitely many" if n is None else f"{n:,}" for n in numbers]
         words = (
             f"to tell apart two candidates whose means differ by {apart}, it takes about "
             f"{shown[0]} measurements in all{_with_features(shown, numbers, eps)}"

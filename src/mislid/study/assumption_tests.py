@@ -221,7 +221,7 @@ def constant_words(most: int) -> str:
     return (
         f"no candidate has two different values, and one has {most} equal ones: as if there were "
         "no noise at all. A measurement that repeats an old random seed, or a copied number, "
-        "proves nothing: let each draw its randomness anew"
+        "proves nothing: let each measurement draw new random numbers"
     )
 
 

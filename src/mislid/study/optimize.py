@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 1000
 """The most threads that measure concurrently."""
+PAUSE = 0.1
+"""Seconds between looks at a budget that trials under way may use up."""
 
 
 class Loop:
@@ -54,7 +56,7 @@ class Loop:
         # Open trials of this loop, which count towards the budget.
         self.under_way = 0
         self.stopped = threading.Event()
-        self.alone = threading.Lock()
+        self.alone = threading.Condition()
 
     def run(self, n_jobs: int) -> None:
         """Measure in `n_jobs` threads."""
@@ -75,24 +77,31 @@ class Loop:
         try:
             while self._goes_on():
                 self._one(self.study.ask(worker=worker, lease=self.lease))
-        finally:
+        except BaseException:
             self.stopped.set()
+            raise
 
     def _goes_on(self) -> bool:
         """Whether to begin another trial; if so, count it."""
-        if self.stopped.is_set() or time.monotonic() >= self.until:
-            return False
-        if self.study.status != "running":
-            return False
         with self.alone:
-            if self.budget is not None and self.study.samples + self.under_way >= self.budget:
-                return False
-            if self.left is not None:
-                self.left -= 1
-                if self.left < 0:
+            while not self.stopped.is_set() and time.monotonic() < self.until:
+                if self.study.status != "running":
                     return False
-            self.under_way += 1
-            return True
+                if self.budget is None or self.study.samples + self.under_way < self.budget:
+                    return self._begin()
+                if self.under_way == 0:
+                    return False
+                self.alone.wait(PAUSE)  # a trial under way may fail, and leave its measurement
+        return False
+
+    def _begin(self) -> bool:
+        """Count a trial, unless all that were wanted have begun."""
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                return False
+        self.under_way += 1
+        return True
 
     def _one(self, trial: Trial) -> None:
         try:
@@ -106,6 +115,7 @@ class Loop:
         finally:
             with self.alone:
                 self.under_way -= 1
+                self.alone.notify_all()
         with self.alone:
             for callback in self.callbacks:
                 callback(self.study, trial)

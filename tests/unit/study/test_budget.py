@@ -1,5 +1,6 @@
 """A budget of measurements: what it can be expected to prove, and where loops end."""
 
+import itertools
 import time
 from typing import Any
 
@@ -56,3 +57,18 @@ class TestCheck:
             best = factor * check.without
             study.add_observations([("a", 0.0), ("b", 0.0), ("c", best)] * 100)
             assert study.status == status
+
+
+def test_a_failed_trial_leaves_its_measurement_to_another_thread() -> None:
+    """The others wait for a trial that may fail, when the rest of the budget is under way."""
+    study = mislid.create_study(candidates=["a", "b"], m=1, noise=1.0, budget=10)
+    calls = itertools.count(1)
+
+    def measure(trial: mislid.Trial) -> float:
+        if next(calls) == 10:
+            time.sleep(0.3)
+            raise ValueError("broken")
+        return 0.5
+
+    study.optimize(measure, n_jobs=2, catch=(ValueError,))
+    assert (study.samples, study.budget_left) == (10, 0)

@@ -293,7 +293,7 @@ def translated(place: str) -> Iterator[None]:
     except exc.TimeoutError as problem:
         raise LockedStorageError(
             f"storage {place!r} is used by more threads of this process at once than it has "
-            "connections: let fewer work at once, or give each a storage of its own"
+            "connections: use fewer threads at once, or one storage for each"
         ) from problem
     except UnicodeDecodeError as problem:
         raise CorruptStorageError(f"storage {place!r} {_CORRUPT[1]} ({problem})") from problem
