@@ -92,7 +92,7 @@ LARGEST_MEAN = 1e150
 
 
 def as_means(means: Any, size: int) -> Vector:
-    """Means (size,) whose distances can be squared.
+    """Means (size,), small enough that squared distances between them are finite.
 
     >>> as_means([0.4, 0.5], 2)
     array([0.4, 0.5])

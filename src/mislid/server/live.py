@@ -149,7 +149,7 @@ class Hub:
         for line in await asyncio.to_thread(self.storage.lines):
             if study == (str(line.key) if study.isdecimal() else line.name):
                 if known.get((line.name, line.key), 0) > line.last:
-                    self._seen.pop((line.name, line.key), None)  # the log was restored from a backup
+                    self._seen.pop((line.name, line.key), None)  # restored from a backup
                 return line
         raise UnknownStudyError(f"there is no study {study[:100]!r} here")
 
