@@ -15,8 +15,8 @@ in that paper's table of rules,
 - b is the arm of J with the largest score, c the arm outside J with the largest B_cb;
 - it stops (the paper's UGapE rule) once the score of b is at most the tolerance;
 - it measures the arm that most shortens x_b - x_c (that paper's greedy selection).
-Equal values go to the first arm. That paper's code starts without measurements and with a ridge of
-its own; here ridge and start are LinGapE's, so that the two differ in their rules only.
+Ties go to the first arm. That paper's code starts without measurements and with another ridge; here
+ridge and start are LinGapE's, so that the two differ in their rules only.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LinGapE(IndexRule):
 def most_ambiguous(
     setting: Setting, rule: LinGapEStruct, beta: float, settled: Settled, selective: bool
 ) -> tuple[int, int]:
-    """Challenger and incumbent with the largest index, of equal ones the first; sets the index.
+    """Challenger and incumbent with the largest index, the first of ties; sets the index.
 
     With `selective`, only open pairs count; no arms if there is none.
     """
@@ -143,7 +143,7 @@ def shrink_distances(column: Vector, scale: float, distances: Matrix) -> None:
 
 @inner
 def update_distances(setting: Setting, state: State, space: LinGIFAStruct) -> None:
-    """Take in what was measured: O(K^2), or O(K^2 d) when the regression is inverted."""
+    """Add new measurements: O(K^2), or O(K^2 d) when the regression is inverted."""
     change = update_ridge(setting, state, space.ridge)
     if change == INVERTED:
         for i in range(setting.X.shape[0]):
@@ -177,7 +177,7 @@ def _fill_open(
 
 @kernel
 def score_arms(setting: Setting, state: State, space: LinGIFAStruct, beta: float) -> None:
-    """Take in what was measured and score every arm."""
+    """Add new measurements and score every arm."""
     update_distances(setting, state, space)
     for j in range(setting.X.shape[0]):
         _fill_open(setting, space, state.settled, beta, j)
