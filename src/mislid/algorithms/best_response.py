@@ -320,7 +320,7 @@ def _spared_arm(setting: Setting, rule: BestResponseStruct, state: State, unifor
 
 @kernel
 def best_response(setting: Setting, rule: BestResponseStruct, state: State, uniform: float) -> int:
-    """The arm to measure next; `uniform` in [0, 1) is all the randomness there is."""
+    """The arm to measure next; `uniform` in [0, 1) is its only random number."""
     tricks = rule.subset > 0 or setting.selective
     plain = not tricks and not rule.published and state.aim == NOTHING
     if plain and is_wide(setting.eps, state.projected, setting.tol):

@@ -73,7 +73,7 @@ class MisLid(Algorithm):
     pulls
         Measurements a round; None for as many as there are features.
     subset
-        The alternative uses only so many random challengers besides recent ones; 0 for all, None
+        Number of random challengers, besides recent ones, in a search; 0 for all, None
         for as many as there are features.
     per_answer
         Whether there is one learner per answer, as LinGame has for m = 1.

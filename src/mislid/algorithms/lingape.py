@@ -4,12 +4,12 @@ Arms are estimated by ridge regression as if means were linear in the features: 
 the answer can be wrong however long they measure. The index of a pair is
     B_ij = mean_i - mean_j + sqrt(2 beta) |x_i - x_j|_{V^-1}.
 
-LinGapE. The largest index of a challenger i and an incumbent j says how far the m best are from
-being settled: the rule stops by it, once it is at most the tolerance. The arm that most shortens
-x_i - x_j of that pair is measured (the "greedy" selection).
+LinGapE. The rule takes the challenger i and the incumbent j with the largest index, and stops once
+this index is at most the tolerance. Otherwise it measures the arm that most shortens x_i - x_j (the
+"greedy" selection).
 
-LinGIFA (Reda, Kaufmann and Delahaye-Duriez). Gap indices choose the answer, too: the score of arm j
-is the m-th largest B_ij over i != j, and below zero it proves that fewer than m arms are better. As
+LinGIFA (Reda, Kaufmann and Delahaye-Duriez). Gap indices also choose the answer. The score of arm j
+is the m-th largest B_ij over i != j; below zero, it proves that fewer than m arms are better. As
 in that paper's table of rules,
 - the answer J are the m arms with the smallest scores;
 - b is the arm of J with the largest score, c the arm outside J with the largest B_cb;

@@ -8,7 +8,7 @@ with the smallest lower bound, and of the others the one with the largest upper 
 the index is that largest upper bound less that smallest lower one.
 
 UGapE. Every arm has an interval [L, U]. The score of arm k is the m-th largest upper bound of the
-others less its own lower one: below zero it proves that fewer than m arms are better. The answer J
+others minus its lower one; below zero, it proves that fewer than m arms are better. The answer J
 are the m arms with the smallest scores; the arm of J with the smallest lower bound and the arm
 outside with the largest upper one are the two. The index is the largest score in J.
 """

@@ -15,7 +15,7 @@ trials open at that time count in the next phase.
 RAGE (Fiez, Jain, Jamieson and Ratliff, 2019). Phase l has the XY-design of the open arms and
     max(2 4^l (1 + 1/10) rho ln(2 K^2 l^2 / delta), 20 |support|)
 measurements, in units of the noise, after which every difference is known to 2^-l with probability
-1 - delta / l^2: what is further apart is separated.
+1 - delta / l^2: larger differences are separated.
 
 XY-adaptive and XY-static (Soare, Lazaric and Munos, 2014). Phase l lasts until the largest variance
 of a pair of open arms, over the phase's number of measurements n, is a tenth of that of the phase
@@ -354,8 +354,8 @@ class RAGE(Phased):
     Attributes
     ----------
     fresh
-        Whether a phase is judged by its own measurements only, as its proof needs. False judges by
-        all, as the runs of Tirinzoni and Degenne (2022) did.
+        Whether a phase is judged by its own measurements only, as its proof needs, or by all, as
+        in the runs of Tirinzoni and Degenne (2022).
     """
 
     fresh: bool = True

@@ -124,7 +124,7 @@ _NAMED: dict[str, Algorithm] = {}
 _MAKERS: dict[type, Maker] = {}
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(_NAMED)
-"""The sampling rules of the package, by their names; docs/algorithms.md says what each does."""
+"""The sampling rules of the package, by their names; docs/algorithms.md describes them."""
 
 # Other packages add algorithms to this group of entry points, by name.
 ENTRY_POINTS = "mislid.algorithms"

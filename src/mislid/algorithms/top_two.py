@@ -55,7 +55,7 @@ class NearPairs(Struct):
     reach: float  # how much more than the closest a pair may cost
     count: int
     closest: int  # the row of the least cost
-    extra: Vector  # (P,) what is added to the cost of every pair
+    extra: Vector  # (P,) added to the cost of every pair
     costs: Annotated[Vector, ("n",)]  # costs plus `extra`
     challengers: Annotated[Indices, ("n",)]
     incumbents: Annotated[Indices, ("n",)]

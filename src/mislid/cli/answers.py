@@ -128,9 +128,8 @@ def _status_lines(
 def result_command(study: Study, now: bool, form: str) -> int:
     """Print the answer, best first, and its evidence.
 
-    Before the study has decided there is no answer: that is an error (exit status 1), and --now
-    gives what to report when measuring ends early. Where the data contradict what was declared,
-    nothing is proven: exit status 4.
+    Without a decision there is no answer (exit status 1); --now prints the present best candidates.
+    If the data contradict a declaration, nothing is proven (exit status 4).
     """
     if now:
         found = study.result_now()

@@ -102,7 +102,7 @@ class Engine:
     >>> tried.judge().decided, tried.settled(), engine.samples
     (False, {(1, 2): 36}, 4)
 
-    Another engine goes on from these data:
+    Another engine continues from these data:
 
     >>> other = Engine(engine.question)
     >>> other.reset(tried.counts, tried.sums, tried)

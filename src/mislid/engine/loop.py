@@ -29,12 +29,12 @@ class Rules(Struct):
     stopping: Struct
     judge: int  # address of a kernel, as `_judge`
     gamma: float  # least factor in samples between two tests
-    patience: int  # no test at so many samples or fewer
+    patience: int  # no test up to this number of samples
     key: np.uint64  # key of the decisions' random numbers
 
 
 def _propose(setting: Setting, sampler: Struct, state: State, uniform: float) -> int:
-    """The arm to measure next; `uniform` in [0, 1) is all the randomness there is."""
+    """The arm to measure next; `uniform` in [0, 1) is its only random number."""
     raise NotImplementedError
 
 

@@ -528,8 +528,8 @@ def closest_alternative(
     m
         Number of incumbents, from 1 to K - 1.
     tolerance
-        By how much the challenger must be better, at least 0: what is refuted then is that the
-        answer, m arms, has one that is worse than the m-th best by more than this.
+        By how much the challenger must be better, at least 0. Evidence against all such models
+        proves that no incumbent is worse than the m-th best arm by more than this.
     incumbents
         m different arms; None takes the m best of the means.
 

@@ -296,7 +296,7 @@ def balanced(X: Matrix, weights: Vector, multipliers: Vector, alpha: float = 0.0
     """The multipliers (K,), moved onto X'z = 0 where rounding has left them too far from it.
 
     The columns of X (K, d) span those of the features, with entries of at most one. The move is the
-    least in sum_k dz_k^2 / w_k, which is what it can take from the bound.
+    least in sum_k dz_k^2 / w_k, which limits its effect on the bound.
     """
     imbalance = multipliers @ X
     size = float(np.sum(np.abs(multipliers))) + 2.0 * alpha
@@ -467,8 +467,8 @@ def closed_form_bounds(
 class _LinearBounds:
     """Bounds of multipliers s z_lin, for the best s in [0, 1].
 
-    With the weighted features' triangular factor R and C = A R^-1, a pair's z_lin is
-    D C c - u for c = C_j - C_i, and what it weighs is |c|^2.
+    With the weighted features' triangular factor R and C = A R^-1, a pair has
+    v = u + z_lin = D C c for c = C_j - C_i, and sum_k v_k^2 / w_k = |c|^2.
     """
 
     def __init__(self, problem: PairProblem, heavy: int) -> None:

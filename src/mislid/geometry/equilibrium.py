@@ -36,9 +36,9 @@ from mislid.model import Model
 # be needed.
 RATIO = 1.5
 MOST_CALLS = 1000
-# The simplex method may cycle; it is stopped after so many steps for each row and column.
+# Most steps of the simplex method, which may cycle, per row and column.
 MOST_PIVOTS = 5
-# A gap that has not shrunk in so many calls is due to the search and will not close.
+# A gap that has not shrunk in this many calls is due to the search and will not close.
 MOST_IDLE = 40
 # Share of the gap that queries may lose by giving weight to all arms: alternatives at zero weights
 # make shallow cuts.
@@ -382,7 +382,7 @@ class PairSearch:
         K, d = self._model.K, self._model.d
         means = np.array([solution.means for solution in found.values()]).reshape(-1, K)
         values = np.array([solution.values for solution in found.values()]).reshape(-1, d)
-        # The costs of the rounded means, so that anyone recomputes the same numbers.
+        # The costs of the rounded means, so that they can be recomputed exactly.
         costs = 0.5 * (means - self._means) ** 2 @ weights
         bounds = np.minimum([solution.bound for solution in found.values()], costs)
         thetas = coordinates(self._model).theta(self._model, values.T).T

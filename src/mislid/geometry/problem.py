@@ -54,7 +54,7 @@ class NewtonSpace(Struct):
     hasty: bool  # whether to give up if the first attempt certifies nothing
     upper: PerArm  # distance of the mean above the tube's upper wall
     lower: PerArm  # and above its lower wall
-    step_x: PerArm  # what the step does to the linear values
+    step_x: PerArm  # change of the linear values by the step
     multipliers: PerArm
     curvature: PerArm
     old_curvature: PerArm

@@ -222,7 +222,7 @@ def _weighted_least_squares(X: Matrix, means: Vector, weights: Vector) -> Vector
     root = np.sqrt(weights[weighted] / np.max(weights))
     rows = orthonormal[weighted] @ directions
     c = np.zeros(X.shape[1])
-    # The second round removes what the first rounded away in arms with small features.
+    # The second round corrects rounding errors of the first in arms with small features.
     for _ in range(2):
         rest = means[weighted] - X[weighted] @ c
         y = _graded_least_squares(root[:, None] * rows, root * rest)

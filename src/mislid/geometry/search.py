@@ -169,7 +169,7 @@ def _keep_projection(mu: Vector, space: SearchSpace) -> None:
 def aim_at_projection(w: Vector, found: SearchSpace, space: SearchSpace) -> None:
     """Prepare to search the pairs around the projection in `found`, at other weights.
 
-    The projection is a model and its own projection, at no cost.
+    The projection is a model, so it is its own projection at no cost.
     """
     set_metric(w, space.newton)
     copy(found.linear, space.linear)

@@ -217,7 +217,7 @@ CATALOGUE = {
         _files("epilepsy"),
     ),
 }
-"""The collections that `fetch` knows, by their names."""
+"""The collections of `fetch`, by name."""
 
 
 def data_directory(data: str | os.PathLike[str] | None = None) -> Path:
@@ -518,7 +518,7 @@ def listening(
     counts
         A row for each user and artist, with the columns userID, artistID and weight.
     min_listeners, min_artists
-        Keep artists with at least so many listeners, then users with so many of those artists.
+        Least number of an artist's listeners, then least number of a user's remaining artists.
         Each filter is applied once, so some artists have fewer listeners in the end.
     rank
         Number of features, at most the number of users and of artists.

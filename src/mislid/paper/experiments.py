@@ -145,7 +145,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """The misspecification in words."""
+        """The title of the case in reports: its misspecification."""
         return f"misspecification {self.misspecification:g}"
 
     @property

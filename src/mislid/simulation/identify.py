@@ -118,8 +118,8 @@ class Identification:
     def intervals(self) -> Matrix:
         """Confidence intervals for the means, lower and upper ends (K, 2).
 
-        All of them hold at once with probability 1 - delta, whatever ended the run, if the means
-        are as close to linear and the noise is as the question says.
+        All of them hold at once with probability 1 - delta, whatever ended the run, if the declared
+        misspecification and noise are right.
         """
         counts = self.counts.astype(np.float64)
         return intervals_of(self.question, counts, self.means, self.scatter)

@@ -147,7 +147,7 @@ def price_of_the_rest(
 class AllArms(Struct):
     """The last forecast."""
 
-    weights: PerArm  # the game's
+    weights: PerArm  # allocation of the game
     left: float  # remaining measurements, infinite if another family is likely to end first
     next: float  # samples at the next forecast
 

@@ -51,7 +51,7 @@ class Dispersion:
 
     @classmethod
     def of(cls, arms: object, values: object, noise: Vector) -> Dispersion:
-        """From measurements."""
+        """Compute the scatter of measurements."""
         K = noise.shape[0]
         at = np.asarray(arms, dtype=np.int64)
         given = np.asarray(values, dtype=np.float64)
@@ -162,7 +162,7 @@ class Residuals:
         noise: Vector,
         spread: Spread | None = None,
     ) -> Residuals:
-        """From measurements."""
+        """Build the test from measurements."""
         # Neither the misspecification, if finite, nor m and delta matter to this family.
         family = families_of(model.K, 1, True, 0.5, noise).diagonal
         return cls(model, means, counts / noise**2, family, spread)

@@ -75,7 +75,7 @@ class Family(Struct):
 class Families(Struct):
     """All displacements in M."""
 
-    level: float  # ln(1/delta), what the logarithm of M has to reach
+    level: float  # ln(1/delta), the threshold of ln M
     two_arms: Family
     linear: Family
     diagonal: Family

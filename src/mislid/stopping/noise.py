@@ -147,7 +147,7 @@ def _sums_before(values: Vector) -> tuple[Vector, Vector]:
 
 
 def scatter_after(running: Vector | None, arms: Arms, samples: int, K: int) -> Vector | None:
-    """The scatter of all arms (K,) after so many measurements, from `scatter_over_time`.
+    """The scatter of all arms (K,) after a number of measurements, from `scatter_over_time`.
 
     Parameters
     ----------

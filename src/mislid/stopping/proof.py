@@ -83,7 +83,7 @@ class Proof(Struct):
 
 
 def forget_tests(rule: Proof) -> None:
-    """Forget past tests, when other data replace the present ones; see also `forget_pairs`."""
+    """Forget past tests when the data are replaced; see also `forget_pairs`."""
     rule.tested[:] = 0.0
     rule.scanned, rule.diagonal.next, rule.spread.next = 0, 0.0, 0.0
     rule.all_arms.left, rule.all_arms.next = np.inf, 0.0

@@ -81,11 +81,11 @@ class State(Struct):
     projected: PerArm  # the nearest model; an arm without measurements at its linear value
     incumbents: Annotated[Indices, ("m",)]  # the m best of the projected means, increasing
     tests: int  # stopping tests so far
-    # Samples at the last
-    last_test: int  # stopping test,
-    judged: int  # estimate,
-    searched: int  # search for the closest alternative,
-    answered: int  # and search whose alternative the sampling rule may use.
+    # Numbers of samples:
+    last_test: int  # at the last stopping test
+    judged: int  # at the last estimate
+    searched: int  # at the last search for the closest alternative
+    answered: int  # at the last search whose alternative the sampling rule may use
     rounds: int  # alternatives that the sampling rule has answered
     queued: int  # remaining pulls of the present round
     stalls: int  # searches that certified nothing
@@ -148,8 +148,8 @@ def add_scatter(
     """Add squared distances, before the values are added.
 
     With unknown noise, distances are from the mean of all values. With bounded values, they are in
-    units of the range and from a guess of the mean made before the value; values that come together
-    share a guess.
+    units of the range and from a guess of the mean made before the value; values that are added
+    together share a guess.
     """
     n, mean = state.counts[arm], total / times
     if setting.noise_model != BOUNDED:
@@ -302,6 +302,6 @@ def cost_of_doubt(state: State, given: Vector) -> float:
 
 
 def forget_pairs(settled: Settled) -> None:
-    """Forget all settled pairs, when other data replace the present ones."""
+    """Forget all settled pairs when the data are replaced."""
     settled.rows[:], settled.owners[:], settled.used[:], settled.times[:] = -1, -1, 0, 0
     settled.accepted[:], settled.dropped[:] = 0, 0
