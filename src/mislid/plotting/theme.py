@@ -64,7 +64,7 @@ def require_matplotlib(what: str = "a picture") -> None:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Apply the style of pictures, without warnings of glyphs that only browsers have."""
+    """Apply the style of pictures, without warnings about missing glyphs: browsers have them."""
     require_matplotlib()
     from matplotlib import rc_context
 

@@ -413,7 +413,7 @@ def serve(storage: Storage, policy: Policy, at: socket.socket) -> None:
     server = server_of(storage, policy)
 
     def end(number: int, _frame: object) -> None:
-        # The server raises the signal again once it has ended; the storage is closed before.
+        # uvicorn raises the signal again when it ends: close the storage before the process ends.
         storage.close()
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)

@@ -185,7 +185,7 @@ def nats_a_sample(
 ) -> float:
     """The cost of the closest alternative per measurement under a good allocation.
 
-    It is slightly less than that of the best allocation; 0 if a search certified nothing.
+    It is at most that of the best allocation, and close to it; 0 if a search certified nothing.
     `weights` (K,) starts the game and ends as its allocation.
     """
     total, rate = 0.0, 0.0

@@ -127,7 +127,7 @@ class AnswerEvidence:
     def weakest(self, misspecification: float, enough: float = math.inf) -> float:
         """The least evidence of a pair, each by its best family.
 
-        Pairs that have `enough` evidence without a search of their own get none.
+        There is no separate search for a pair that has `enough` evidence without one.
         """
         base = self._without_own_search(misspecification, enough)
         order = np.argsort(base, kind="stable")
