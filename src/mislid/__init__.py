@@ -1,7 +1,7 @@
 """Misspecified linear top-m identification: exact geometry, certified answers.
 
 The public names are listed in `__init__.pyi` and loaded when first used, so that importing the
-package costs nothing.
+package is fast.
 
 >>> import mislid
 >>> model = mislid.Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)

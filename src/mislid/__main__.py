@@ -1,4 +1,4 @@
-"""`python -m mislid` is the command `mislid`."""
+"""The command `mislid`, for `python -m mislid`."""
 
 import sys
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Seconds since 1970 at the beginning of the year 1 and at the end of 9999.
 _CALENDAR = -62_135_596_800.0, 253_402_300_799.0
-# Between the user and the last @, and what drivers take as options.
+# Passwords between the user name and the last @, and in options of drivers.
 _SECRETS = (
     (r"(://[^:/@?]*):.*@", r"\1:***@"),
     (r"(?i)([?&;\s](?:ssl)?pass(?:word|wd|phrase)?=)[^&;\s]*", r"\1***"),
@@ -34,9 +34,9 @@ def the_best(m: int) -> str:
 
 
 def moment(seconds: float, *, exact: bool = False) -> str:
-    """A time since 1970 in ISO 8601: in UTC, to the second or, if `exact`, to the microsecond.
+    """A time since 1970 in ISO 8601 and UTC: to the second or, if `exact`, to the microsecond.
 
-    Times outside of the calendar, which a log may hold, become its first or last.
+    Times before the year 1 or after 9999, which a log may hold, become the first or the last one.
 
     >>> moment(1.7e9), moment(1.7e9 + 0.25, exact=True)
     ('2023-11-14T22:13:20Z', '2023-11-14T22:13:20.250000Z')
@@ -60,7 +60,7 @@ def shown(value: Any, limit: int = 60) -> str:
         return f"an integer of {value.bit_length()} bits"
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # noqa: BLE001 - a message must not fail for what it is about
+    except Exception:  # noqa: BLE001 - an object's repr may raise anything
         return f"a value of type {type(value).__name__}"
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= limit else text[: limit - 3] + "..."
@@ -79,7 +79,7 @@ def without_password(address: object) -> str:
 
 
 def visible(text: str) -> str:
-    """A text whose control characters are replaced, since no page may contain them."""
+    """A text without control characters, which pages must not contain."""
     return "".join(letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)
 
 
@@ -160,9 +160,9 @@ def did_you_mean(word: Any, known: Iterable[Any]) -> str:
 
 
 def require_pandas(what: str, instead: str) -> None:
-    """Raise an error that says what to install, or to use instead, where pandas is missing."""
+    """Raise an error if pandas is missing; it says what to install or to use instead."""
     try:
-        import pandas  # noqa: F401, ICN001 - whether it is there
+        import pandas  # noqa: F401, ICN001 - checks that it is installed
     except ImportError:
         raise MissingPackageError(
             f"{what} needs pandas (pip install 'mislid[cli]'); {instead} without it"
@@ -176,7 +176,7 @@ def as_frame(
     what: str = "to_frame",
     instead: str = "the fields say the same",
 ) -> DataFrame:
-    """A DataFrame of rows, or of columns by their names."""
+    """A DataFrame from rows, or from columns by name."""
     require_pandas(what, instead)
     import pandas as pd
 
@@ -220,9 +220,9 @@ def table(
     text: Sequence[int] = (),
     **kind: str,
 ) -> Html:
-    """An HTML table whose first column has row headings; `marks` are classes of rows.
+    """An HTML table whose first column has row headings; `marks` are CSS classes of rows.
 
-    Other columns hold numbers, but for those in `text`.
+    The other columns hold numbers, except for those in `text`.
     """
     classes = [{"class_": "text"} if at in text else {} for at in range(len(heads))]
     head = element(

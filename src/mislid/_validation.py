@@ -1,4 +1,4 @@
-"""Validation of arguments: arrays and plain numbers, or an error that says what is wrong."""
+"""Validation of arguments."""
 
 import math
 import operator
@@ -80,19 +80,19 @@ def as_vector(
 
 
 def check_all(allowed: npt.NDArray[np.bool_], vector: Vector, name: str, rule: str) -> None:
-    """Name the first entry that is not allowed."""
+    """Raise an error that names the first entry that is not allowed."""
     wrong = np.flatnonzero(~allowed)
     if wrong.size:
         k = int(wrong[0])
         raise ProblemError(f"{name} must be {rule}; got {float(vector[k])!r} at index {k}")
 
 
-# The squares of distances between means must be numbers.
+# Squared distances between means must be finite.
 LARGEST_MEAN = 1e150
 
 
 def as_means(means: Any, size: int) -> Vector:
-    """Means (size,) whose distances can be squared.
+    """Means (size,), small enough that squared distances between them are finite.
 
     >>> as_means([0.4, 0.5], 2)
     array([0.4, 0.5])
@@ -127,7 +127,7 @@ def as_number(
     high_open: bool = False,
     allow_inf: bool = False,
 ) -> float:
-    """A float between `low` and `high`; infinity only where it is asked for.
+    """A float between `low` and `high`; infinity only if it is allowed.
 
     >>> as_number(0.05, "delta", low=0, high=1, low_open=True, high_open=True)
     0.05
@@ -145,7 +145,7 @@ def as_number(
     return number
 
 
-# The memory that rules take grows with pairs; so many are about 3 GB.
+# The memory of rules grows with the number of pairs: this many need about 3 GB.
 MOST_PAIRS = 10**8
 
 
@@ -184,7 +184,7 @@ def as_arm(value: Any, name: str, K: int) -> int:
 
 
 def as_count(value: Any, name: str, low: int, high: int = (1 << 63) - 1) -> int:
-    """An integer from `low` to `high`, by default the largest of 64 bits.
+    """An integer from `low` to `high`, which is the largest 64-bit integer by default.
 
     >>> as_count(100, "runs", 1)
     100
@@ -196,12 +196,12 @@ def as_count(value: Any, name: str, low: int, high: int = (1 << 63) - 1) -> int:
     return number
 
 
-# Random numbers take seeds of any size; this one can still be written down.
+# NumPy accepts larger seeds, but files and messages should hold them in full.
 LARGEST_SEED = 1 << 1024
 
 
 def as_seed(seed: Any) -> np.random.SeedSequence:
-    """The source of all random numbers from a seed, or from a source.
+    """The seed sequence of an integer, or the given seed sequence.
 
     >>> as_seed(7).entropy
     7
@@ -217,9 +217,9 @@ def as_seed(seed: Any) -> np.random.SeedSequence:
 
 
 def as_text(value: Any, name: str, what: str = "a text that is not empty") -> str:
-    """A text that is not empty and can be encoded.
+    """A text that is not empty and can be encoded as UTF-8.
 
-    Lone surrogates, which Python makes of arguments that are not UTF-8, cannot.
+    Lone surrogates cannot; Python produces them from command-line arguments that are not UTF-8.
 
     >>> as_text("tea", "study_name")
     'tea'
@@ -232,7 +232,7 @@ def as_text(value: Any, name: str, what: str = "a text that is not empty") -> st
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written as UTF-8.
+    """Whether a text can be encoded as UTF-8.
 
     >>> is_unicode(chr(0xE4)), is_unicode(chr(0xD800))
     (True, False)
@@ -260,9 +260,9 @@ def as_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-# Squares of weights, noise^-4, must be numbers.
+# Squared weights, noise^-4, must be finite.
 LEAST_NOISE = 1e-70
-# Between the least and the largest cost of a measurement.
+# Largest ratio of the costs of two measurements.
 MOST_COST_RATIO = 1e6
 
 
@@ -304,7 +304,7 @@ def as_costs(cost: Any, K: int, *, allow_inf: bool = False) -> Vector:
 
 
 def in_order(values: Any, name: str, labels: Labels) -> Any:
-    """The numbers of a dict or a Series in the order of the labels; other values unchanged.
+    """The numbers of a dict or a Series in the order of the labels; other values as given.
 
     >>> in_order({"b": 2.0, "a": 1.0}, "noise", ("a", "b"))
     [1.0, 2.0]
@@ -393,7 +393,7 @@ def _from_objects(given: npt.NDArray[Any], name: str, source: Any) -> npt.NDArra
 
 
 def _place(index: tuple[int, ...], source: Any) -> str:
-    """Where an entry is, by the names of rows and columns in a DataFrame."""
+    """The place of an entry in an array, or by row and column names in a DataFrame."""
     if len(index) == 1:
         return f"index {index[0]}"
     row, column = index
@@ -445,7 +445,7 @@ def _range_text(low: float, high: float, low_open: bool, high_open: bool, allow_
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array in row order, read-only."""
+    """The array in C order, read-only."""
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array

@@ -45,11 +45,11 @@ class FileFormatError(ProblemError):
 
 
 class MissingDataError(MislidError, FileNotFoundError):
-    """A published file is not there or could not be fetched; the message says how to get it."""
+    """A published file is missing or could not be fetched; the message says how to get it."""
 
 
 class CertificateError(MislidError, ArithmeticError):
-    """A solver could not certify its result, and returns none."""
+    """A solver could not certify its result, so there is none."""
 
 
 class MissingPackageError(MislidError, ImportError):
@@ -57,7 +57,7 @@ class MissingPackageError(MislidError, ImportError):
 
 
 class UnknownStudyError(ProblemError, KeyError):
-    """There is no study of this name; the message lists those there are."""
+    """There is no study of this name; the message lists the existing ones."""
 
     __str__ = Exception.__str__
 
@@ -73,7 +73,7 @@ class UnknownTrialError(ProblemError, KeyError):
 
 
 class ConflictingTellError(ProblemError):
-    """A trial was told something else before; the study keeps what it was told first."""
+    """A trial was told another value before; the study keeps the first one."""
 
 
 class StorageError(MislidError):
@@ -85,16 +85,16 @@ class CorruptStorageError(StorageError):
 
 
 class UnknownOutcomeError(StorageError):
-    """The connection broke during a commit: whether it succeeded is not known.
+    """The connection broke during a commit, which may or may not have succeeded.
 
-    Calling again with the same key counts once.
+    A second call with the same key is counted once.
 
     Parameters
     ----------
     message
         What happened.
     key
-        The one to call again with; None where the same call never counts twice.
+        Idempotency key for the second call; None if a repeated call never counts twice.
     """
 
     def __init__(self, message: str, key: str | None = None) -> None:
@@ -103,7 +103,7 @@ class UnknownOutcomeError(StorageError):
 
 
 class LockedStorageError(StorageError):
-    """Another process holds the lock of the storage for too long."""
+    """Another process has held the lock of the storage for too long."""
 
 
 class ReadOnlyStorageError(StorageError):
@@ -111,18 +111,18 @@ class ReadOnlyStorageError(StorageError):
 
 
 class FullStorageError(StorageError):
-    """There is no room left for another event."""
+    """The storage has no room for another event."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C was pressed during many runs; `rows` are those that had finished.
+    """Ctrl-C was pressed during a replication; `rows` are the finished runs.
 
-    Not an `Exception`, so that a script that catches those still ends.
+    It is not an `Exception`, so a script that catches every `Exception` still ends.
 
     Parameters
     ----------
     message
-        How many runs had finished, and where they are kept.
+        The number of finished runs, and where they are stored.
     rows
         The finished runs, one record each.
     """
@@ -133,12 +133,12 @@ class Interrupted(KeyboardInterrupt):
 
 
 class OutsideTubeWarning(UserWarning):
-    """The true means of an instance are outside of its model."""
+    """The true means of an instance are outside its model."""
 
 
 class ContradictedWarning(UserWarning):
-    """A study's data refute a declaration: nothing is proved until that is corrected."""
+    """The data refute a declaration; nothing is proved until it is corrected."""
 
 
 class ImplausibleValueWarning(UserWarning):
-    """A value is far outside of what the other data allow, like a typing error."""
+    """A value is so far from what the other data predict that it may be a typing error."""

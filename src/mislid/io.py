@@ -1,8 +1,7 @@
-"""Files: instances, sheets and workbooks; each is written whole or not at all.
+"""Files of instances, sheets and workbooks; each is written whole or not at all.
 
-Spreadsheet programs write a byte-order mark, semicolons or tabs and decimal commas where the
-country does, a line `sep=;`, and rows and columns that are empty. A number that can be read in two
-ways is refused.
+The reader accepts what spreadsheet programs write: a byte-order mark, semicolons or tabs, decimal
+commas, a line `sep=;`, and empty rows and columns. It refuses a number that has two readings.
 """
 
 import contextlib
@@ -56,7 +55,7 @@ def as_plain(value: Any) -> Any:
 
 
 def as_path(path: Any, name: str = "path", *endings: str) -> Path:
-    """Check that an argument is a path that the system can have, with one of these endings."""
+    """Check that an argument is a valid path with one of these endings."""
     try:
         place = Path(path)
         os.lstat(place)
@@ -73,9 +72,9 @@ def as_path(path: Any, name: str = "path", *endings: str) -> Path:
 
 
 def new_place(path: Any, name: str = "path", *endings: str) -> Path:
-    """Check, before anything is computed, that a file can be written to a path.
+    """Check, before any computation, that a file can be written to a path.
 
-    Messages call the path by `name`; `endings` are those that it may have, if not all.
+    Messages call the path `name`. Without `endings`, every ending is allowed.
 
     Examples
     --------
@@ -101,9 +100,9 @@ def new_place(path: Any, name: str = "path", *endings: str) -> Path:
 
 
 def read_content(place: Path, what: str) -> bytes:
-    """The bytes of a file that is not empty; messages say `what` it should hold."""
+    """The bytes of a non-empty file; messages say `what` it should hold."""
     try:
-        # Reading a pipe may never begin or end.
+        # Reading a pipe may block for ever.
         if place.exists() and not place.is_file():
             raise FileFormatError(f"path must be a file; got {str(place)!r}, which is none")
         content = place.read_bytes()
@@ -117,10 +116,10 @@ def read_content(place: Path, what: str) -> bytes:
 
 
 def write_whole(place: Path, content: bytes) -> None:
-    """Replace a file, or write a new one; readers see the old or the new content, never a part.
+    """Replace a file, or write a new one; readers see the old or the new content, never a mixture.
 
-    A link is replaced; its target does not change. A device, such as /dev/null, or a pipe is
-    written to.
+    A link is replaced, and its target does not change. Devices, such as /dev/null, and pipes are
+    written to directly.
     """
     if place.exists() and not place.is_file() and not place.is_dir():
         place.write_bytes(content)
@@ -144,7 +143,7 @@ def alone_in(folder: Path, refusal: Exception) -> Iterator[None]:
     """
     try:
         import fcntl
-    except ImportError:  # no such lock outside POSIX
+    except ImportError:  # fcntl exists on POSIX only
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -161,8 +160,8 @@ def alone_in(folder: Path, refusal: Exception) -> Iterator[None]:
 def guarded(value: Any) -> Any:
     """A value for a cell of a text file, protected from being read as a formula.
 
-    A text that begins with one of = + - @, a tab or a carriage return gets an apostrophe before
-    it, unless it is a number.
+    A text that begins with = + - @, a tab or a carriage return gets a leading apostrophe, unless
+    it is a number.
 
     >>> guarded("=1+1"), guarded("-5"), guarded("-5+A1"), guarded(-5.0), guarded("'@")
     ("'=1+1", '-5', "'-5+A1", -5.0, "''@")
@@ -185,7 +184,7 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     lines = []
     for row in rows:
         line = io.StringIO(newline="")
-        # With this end of a line, cells with line breaks of either kind are quoted.
+        # With this line terminator, cells that contain \r or \n are quoted.
         csv.writer(line, lineterminator="\r\n").writerow([guarded(cell) for cell in row])
         lines.append(line.getvalue().removesuffix("\r\n") + "\n")
     return "".join(lines)
@@ -229,7 +228,7 @@ class Sheet:
         return [cells[column] for _, cells in self.rows]
 
     def decimals(self, heading: str) -> list[float | str | None]:
-        """Per row the number in this column, None for an empty cell, or what is wrong with it."""
+        """The entry of each row in this column: a number, None if empty, or an error message."""
         cells = self.texts(heading)
         mark = _decimal_mark(cells, self.separator)
         return [decimal(cell, mark) if cell else None for cell in cells]
@@ -254,7 +253,7 @@ class Sheet:
 def _decimal_mark(cells: Sequence[str], separator: str) -> str:
     """The decimal mark of a column; empty where it may also separate thousands.
 
-    Semicolons separate cells where the comma is the decimal mark. Tabs do not say.
+    If semicolons separate cells, the comma is the usual decimal mark; tabs allow either.
     """
     if separator == ",":
         return "."
@@ -269,9 +268,9 @@ def _is_number(cell: str) -> bool:
 
 
 def decimal(cell: str, mark: str = ".") -> float | str:
-    """The finite number in a cell, or a sentence on why there is none.
+    """The finite number in a cell, or an error message.
 
-    `mark` is the decimal mark, or empty where it is not known.
+    `mark` is the decimal mark, or empty if it is unknown.
 
     Examples
     --------
@@ -307,7 +306,7 @@ def read_sheet(path: str | os.PathLike[str], row: str) -> Sheet:
 
 
 def csv_sheet(content: bytes, path: str, row: str) -> Sheet:
-    """Read the bytes of a text file; spaces around cells do not count."""
+    """Read the bytes of a text file, without the spaces around cells."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -367,7 +366,7 @@ def _sheet(path: str, rows: list[Row], row: str, separator: str = ",") -> Sheet:
 
 
 def require_workbooks(what: str) -> None:
-    """Raise an error that says what to install where openpyxl is missing."""
+    """Raise an error if openpyxl is missing; it says what to install."""
     if find_spec("openpyxl") is None:
         raise MissingPackageError(
             f"{what} needs openpyxl (pip install 'mislid[xlsx]'); a .csv file does without"
@@ -375,7 +374,7 @@ def require_workbooks(what: str) -> None:
 
 
 def workbook_bytes(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """The content of a workbook with one sheet, whose texts are never formulas or numbers."""
+    """The content of a workbook with one sheet, in which no text is a formula or a number."""
     require_workbooks("an .xlsx file")
     from openpyxl import Workbook
 
@@ -386,8 +385,8 @@ def workbook_bytes(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> byt
             cell = sheet.cell(line, column)
             if isinstance(value, bool) or not isinstance(value, int | float | None):
                 cell.value = str(value)
-                cell.data_type = "s"  # "=1+1" is a label, no formula
-                cell.number_format = "@"  # and "007" stays a text when it is edited
+                cell.data_type = "s"  # "=1+1" is a label, not a formula
+                cell.number_format = "@"  # "007" stays a text when it is edited
             else:
                 cell.value = value
     sheet.freeze_panes = "A2"
@@ -397,14 +396,14 @@ def workbook_bytes(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> byt
 
 
 def _workbook_sheet(content: bytes, path: str, row: str) -> Sheet:
-    """Read the first worksheet; of a formula, the value counts that was saved with it."""
+    """Read the first worksheet; a formula is read as the value saved with it."""
     require_workbooks(repr(path))
     from openpyxl import load_workbook
 
     try:
         book = load_workbook(io.BytesIO(content), data_only=True, read_only=True)
         sheet = book.worksheets[0]
-        sheet.reset_dimensions()  # what the file says of its size need not be true
+        sheet.reset_dimensions()  # the size stored in the file may be wrong
         lines = list(enumerate(sheet.iter_rows(values_only=True), start=1))
     except Exception as problem:  # noqa: BLE001 - openpyxl raises a dozen types on damaged bytes
         said = " ".join(str(problem).split())
@@ -416,14 +415,14 @@ def _workbook_sheet(content: bytes, path: str, row: str) -> Sheet:
     rows = [(line, cells) for line, cells in texts if any(cells)]
     while rows and rows[0][1][0].startswith("#"):
         rows.pop(0)
-    # A row ends with its last cell that is filled.
+    # openpyxl ends a row at its last filled cell.
     width = len(rows[0][1]) if rows else 0
     padded = [(line, cells + [""] * (width - len(cells))) for line, cells in rows]
     return _sheet(path, padded, row)
 
 
 def _text(value: Any) -> str:
-    """A cell as it would stand in a text file.
+    """A cell's value as text.
 
     >>> _text(None), _text(7.0), _text(0.1), _text(" 007 ")
     ('', '7', '0.1', '007')
@@ -436,7 +435,7 @@ def _text(value: Any) -> str:
 
 
 class Table(NamedTuple):
-    """The arrays of an instance as a file has them; None for what it does not have."""
+    """The arrays of an instance in a file; None for those that the file lacks."""
 
     features: Matrix
     means: Vector

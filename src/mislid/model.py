@@ -48,7 +48,8 @@ class Model:
         Array-like or DataFrame of shape (K, d), K >= 2; a DataFrame's index names the arms.
         Columns that depend linearly on others are dropped: the set of means stays the same.
     misspecification
-        Largest deviation from linearity, in [0, inf]; 0 is a linear bandit, inf has no structure.
+        Largest deviation from linearity, in [0, inf]: 0 for a linear bandit, inf for an
+        unstructured one.
 
     Attributes
     ----------
@@ -62,8 +63,8 @@ class Model:
     Raises
     ------
     ProblemError
-        The features are no matrix of finite numbers with at least two rows and a nonzero entry,
-        the index of a DataFrame has repeated or mixed labels, or the misspecification is negative.
+        The features are not a matrix of finite numbers with at least two rows and a nonzero entry;
+        the index of a DataFrame has repeated or mixed labels; or the misspecification is negative.
 
     Examples
     --------
@@ -115,12 +116,12 @@ class Model:
         Returns
         -------
         Model
-            A new model, which shares the cache of results that depend on the features alone.
+            A new model. It shares cached results, which depend on the features alone.
 
         Raises
         ------
         ProblemError
-            If it is negative or not a number.
+            The misspecification is negative or not a number.
 
         Examples
         --------
@@ -130,7 +131,7 @@ class Model:
         width = as_number(
             misspecification, "misspecification", low=0, high=math.inf, allow_inf=True
         )
-        # All in the cache comes from the features alone.
+        # The cache depends on the features alone.
         return _restored(Model, {**vars(self), "misspecification": width})
 
     def __repr__(self) -> str:
@@ -144,19 +145,19 @@ class Model:
 class Instance:
     """A model with the true means and the noise of its arms.
 
-    Arm k gives rewards of mean means[k] and standard deviation noise[k]. Means outside the
-    model's tube are kept, with an `OutsideTubeWarning` that gives the `deviation` they need.
+    Arm k gives rewards of mean means[k] and standard deviation noise[k]. Means outside the model's
+    tube are accepted with an `OutsideTubeWarning`, which states the `deviation` that they need.
 
     Parameters
     ----------
     model
-        The model that an algorithm is told.
+        The model that algorithms are given.
     means
         Array-like of shape (K,).
     noise
         One positive standard deviation for all arms, or one per arm.
     names
-        K distinct strings or K distinct integers; the model's own where None.
+        K distinct strings or K distinct integers; by default those of the model.
 
     Raises
     ------
@@ -233,7 +234,7 @@ class Instance:
         return float(deviation)
 
     def label(self, k: int) -> str | int:
-        """Give the user's name of arm k, or k itself where the arms have no names.
+        """Return the user's name of arm k, or k itself where the arms have no names.
 
         Parameters
         ----------
@@ -259,7 +260,7 @@ class Instance:
         return k if self.names is None else self.names[k]
 
     def top(self, m: int) -> tuple[int, ...]:
-        """Give the m arms of largest mean, best first; the lower index wins a tie.
+        """Return the m arms of largest mean, best first; of tied arms, the lower index first.
 
         Parameters
         ----------
@@ -288,7 +289,7 @@ class Instance:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the instance to a .npz file that `load_instance` reads back exactly.
 
-        The features are written as the model keeps them, without the columns it dropped.
+        The columns of features that the model dropped are not in the file.
 
         Parameters
         ----------
@@ -342,16 +343,16 @@ def load_instance(
     A .npz file holds the arrays features (K, d) and means (K,), and optionally names (K,),
     noise (a scalar or (K,)) and misspecification (a scalar). A .csv file has a heading line with
     a column `mean`, optionally `name` and `noise`, and one column per feature. The
-    arguments override what the file says.
+    arguments take precedence over the file.
 
     Parameters
     ----------
     path
-        The file; its ending .npz or .csv says what it is.
+        A file that ends in .npz or .csv.
     misspecification
-        Largest deviation from linearity, in [0, inf]; None takes the file's own.
+        Largest deviation from linearity, in [0, inf]; None takes that of the file.
     noise
-        One standard deviation for all arms, or (K,); None takes the file's own, or 1.
+        One standard deviation for all arms, or (K,); None takes that of the file, or 1.
 
     Returns
     -------
@@ -391,9 +392,9 @@ def load_instance(
 
 
 def _restored(kind: type[Record], fields: dict[str, Any]) -> Record:
-    """A record with these fields, which are not validated again.
+    """A record with these fields, without another validation.
 
-    Neither a pickle nor a copy keeps the read-only flag of arrays.
+    Arrays become read-only again, because pickles and copies lose that flag.
     """
     record = object.__new__(kind)
     for name, value in fields.items():
@@ -417,7 +418,7 @@ def _independent_columns(features: Matrix) -> npt.NDArray[np.intp]:
     nonzero = np.flatnonzero(scale)
     scaled = features[:, nonzero] / scale[nonzero]
     K, d = scaled.shape
-    # Far above rounding, far below a column that is collinear to nine digits.
+    # Far above rounding errors, far below the residual of a column collinear to nine digits.
     threshold = min(10 * max(K, d) * np.finfo(float).eps, 1e-11)
     if d <= K:
         singular = np.linalg.svd(scaled, compute_uv=False)

@@ -1,4 +1,4 @@
-"""The question that an identification answers."""
+"""The question of an identification: model, m, noise and error rate."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mislid.errors import ProblemError
 from mislid.model import Model, as_model
 from mislid.stopping.noise import UNDECLARED
 
-# Sums of values within a range may be outside of it by rounding.
+# Relative rounding error allowed to sums of values in a range.
 ROUNDING = 1e-9
 
 
 class NoiseModel(NamedTuple):
-    """What a question knows about the noise.
+    """A noise model: what is known about the noise of measurements.
 
     Attributes
     ----------
@@ -41,14 +41,14 @@ class NoiseModel(NamedTuple):
 
     @property
     def declaration(self) -> Any:
-        """The value of `noise=` that declares this."""
+        """The value of `noise=` that declares this noise model."""
         if self.kind == "known":
             return self.deviations
         return self.reward_range if self.kind == "bounded" else self.kind
 
 
 def parse_noise(noise: Any, K: int, *, name: str = "noise") -> NoiseModel:
-    """Read the argument `noise`.
+    """Parse the argument `noise`.
 
     Parameters
     ----------
@@ -58,17 +58,17 @@ def parse_noise(noise: Any, K: int, *, name: str = "noise") -> NoiseModel:
     K
         Number of arms.
     name
-        Of the argument, for messages.
+        Name of the argument, for messages.
 
     Returns
     -------
     NoiseModel
-        What is known of the noise.
+        What is known about the noise.
 
     Raises
     ------
     ProblemError
-        If the argument is none of these.
+        The argument has another form.
 
     Examples
     --------
@@ -101,12 +101,12 @@ def parse_noise(noise: Any, K: int, *, name: str = "noise") -> NoiseModel:
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Question:
-    """Which m arms are the best, at error rate delta, if this model of their means holds?
+    """The question which m arms are the best, at error rate delta under a model of their means.
 
     Parameters
     ----------
     model
-        Features of the K arms, and how far a mean may be from linear in them.
+        Features of the K arms, and how far the means may be from linear in them.
     m
         Number of arms to find.
     noise
@@ -118,10 +118,10 @@ class Question:
     tolerance
         No arm of the answer is worse than the m-th best by more than this.
     mean_bound
-        A bound on the absolute values of the means (the paper's M), where one is known.
+        A bound on the absolute values of the means (the paper's M), if one is known.
     structured
         Whether the proof of `guaranteed` uses the features; it then holds for all misspecifications
-        at once. By default, whether the misspecification of the model is finite.
+        at once. True by default if the misspecification of the model is finite.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Question:
     Raises
     ------
     ProblemError
-        If an argument is not of this kind; the message names it, its value and what is allowed.
+        An argument is not allowed; the message names it, its value and what is allowed.
 
     Examples
     --------
@@ -196,7 +196,7 @@ class Question:
 
     @property
     def needs_scatter(self) -> bool:
-        """Whether the noise model needs more than counts and sums.
+        """Whether the noise model needs the scatter of values besides counts and sums.
 
         Examples
         --------
@@ -210,7 +210,7 @@ class Question:
         return partial(Question, **self._arguments()), ()
 
     def replace(self, **changes: Any) -> Question:
-        """Change some arguments.
+        """Return a question with some arguments changed.
 
         Parameters
         ----------
@@ -220,12 +220,12 @@ class Question:
         Returns
         -------
         Question
-            A new one.
+            A new question.
 
         Raises
         ------
         ProblemError
-            If an argument may not have this value.
+            A value is not allowed.
         """
         return Question(**{**self._arguments(), **changes})
 
@@ -262,7 +262,7 @@ def as_scatter(question: Question, counts: Vector, scatter: Any, least: int) -> 
 
 
 def refuse_values(question: Question, sums: Vector, counts: Any) -> None:
-    """Refuse sums that no `counts` values of the noise model can have."""
+    """Refuse sums that are impossible for `counts` values of the noise model."""
     if question.reward_range is None:
         return
     low, high = question.reward_range

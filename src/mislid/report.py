@@ -39,26 +39,26 @@ if TYPE_CHECKING:
 
 __all__ = ["write_report"]
 
-# Letters of a short answer.
+# Most characters of a short answer.
 SHORT = 90
-# Settings that are shown as they are.
+# Settings that are shown without conversion.
 SETTINGS = "m", "delta", "tolerance", "direction", "algorithm", "seed", "budget"
 
 
 @cache
 def style_sheet() -> str:
-    """The rules of report.css."""
+    """The content of report.css."""
     return Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 
 def fragment(overview: Overview) -> Html:
-    """The state of a study, as notebooks show it."""
+    """The HTML of a study's state, for notebooks."""
     name = element("p", element("strong", overview.name))
     return element("div", name, summary(overview, ahead=False))
 
 
 def summary(overview: Overview, *, ahead: bool = True) -> Html:
-    """Question, answer or progress, reasons for doubt, and numbers; `ahead` adds the forecast."""
+    """Question, answer or progress, warnings and numbers; `ahead` adds the forecast."""
     m, settings = overview.settings.m, overview.settings
     largest = "largest mean" if settings.direction == MAXIMIZE else "smallest mean"
     asked = f"Which of {overview.K:,} candidates has the {largest}?"
@@ -151,7 +151,7 @@ def _key_numbers(overview: Overview) -> Html:
 
 
 def _cautions(overview: Overview) -> Html:
-    """A box with the reasons for doubt; empty where there are none."""
+    """A box with the warnings; empty if there are none."""
     found = [(f"{one.kind.capitalize()}. ", one.message) for one in overview.warnings]
     if not overview.rule.guaranteed:
         words = (
@@ -166,23 +166,24 @@ def _cautions(overview: Overview) -> Html:
 
 
 def write_report(study: Study, path: str | os.PathLike[str]) -> None:
-    """Write a page about a study: answer, pictures, forecast, warnings and settings.
+    """Write an HTML report on a study: answer, pictures, forecast, warnings and settings.
 
-    The page shows one moment, even while others report values. The same log gives the same page.
+    The page shows one state of the study, even if values are reported meanwhile. The same log
+    gives the same page.
 
     Parameters
     ----------
     study
-        The study; nothing is added to its log.
+        The study, which does not change.
     path
-        The file to write. An existing one is replaced, whole or not at all.
+        The file to write. An existing one is replaced whole or not at all.
 
     Raises
     ------
     ProblemError
-        Where `study` is no study, or the path is a directory or in one that does not exist.
+        `study` is not a study, or the path is a directory or in one that does not exist.
     MissingPackageError
-        Without matplotlib.
+        matplotlib is not installed.
 
     Examples
     --------
@@ -204,7 +205,7 @@ def write_report(study: Study, path: str | os.PathLike[str]) -> None:
 
 
 def page(overview: Overview) -> str:
-    """The page about a study at one moment."""
+    """The report on one state of a study, as HTML."""
     sections: dict[str, Callable[[Overview], Html]] = {
         "Means and measurements": _candidates,
         "Misspecification": _sensitivity,
@@ -228,7 +229,7 @@ def page(overview: Overview) -> str:
 
 
 def _section(title: str, part: Callable[[Overview], Html], overview: Overview) -> Html:
-    """A section, or why there is none; the rest of the page does not depend on it."""
+    """A section of the page, or a sentence on why it is missing."""
     try:
         content = part(overview)
     except MislidError as problem:
@@ -239,7 +240,7 @@ def _section(title: str, part: Callable[[Overview], Html], overview: Overview) -
 def _picture(caption: str, figure: Figure, description: str) -> Html:
     """A figure as SVG with the colours and the font of the page.
 
-    The first letter of the description keeps the ids of several figures apart.
+    The first letter of the description makes the ids of figures on one page distinct.
     """
     name = description[0]
 

@@ -1,7 +1,6 @@
 """Quick end-to-end checks of an installation: `python -m mislid.selftest`.
 
-They need only what the package itself needs, and write no files. The exit status is 0 if all pass,
-else 1.
+They need no optional packages and write no files. The exit status is 0 if all pass, else 1.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ MEANS = {"a": 1.02, "b": 0.03, "c": -0.11, "d": 0.68}
 
 
 def public_names() -> None:
-    """Every public name can be loaded."""
+    """Check that every public name can be loaded."""
     for name in mislid.__all__:
         expect(getattr(mislid, name, None) is not None, f"mislid.{name} cannot be loaded")
 
 
 def identification() -> None:
-    """The characteristic time carries a proof that holds, and a run finds the best arms."""
+    """Check that the characteristic time has a valid proof and a run finds the best arms."""
     model, means = mislid.Model([*FEATURES.values()], misspecification=0.3), [*MEANS.values()]
     time = mislid.characteristic_time(model, means, 2, rtol=0.1)
     expect(time.check(), f"the characteristic time: {time.check()}")
@@ -31,7 +30,7 @@ def identification() -> None:
 
 
 def study() -> None:
-    """A study decides; its certificate holds, and a forged one does not."""
+    """Check that a study decides, its certificate is valid and a forged one is rejected."""
     made = mislid.create_study(candidates=FEATURES, m=2, misspecification=0.5, noise=0.3)
     made.optimize(lambda trial: MEANS[str(trial.arm)], n_trials=1000)
     expect(made.result is not None, "the study did not decide")
@@ -42,13 +41,13 @@ def study() -> None:
 
 
 def expect(holds: object, what: str) -> None:
-    """Fail unless something holds; unlike `assert`, also in optimised Python."""
+    """Fail unless a condition holds, in optimised Python too."""
     if not holds:
         raise RuntimeError(what)
 
 
 def main() -> int:
-    """Run all checks, and print what they find."""
+    """Run all checks and print their results."""
     status = 0
     for check in (public_names, identification, study):
         try:

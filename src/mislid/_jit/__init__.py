@@ -1,15 +1,15 @@
 """Structs and kernels: records of numbers and arrays, and functions that numba compiles.
 
-A struct is a block of words of 8 bytes, shared by Python and compiled code, which gets its address.
-A number is one word, an array its address and its shape, another struct its address. numba would
-pass a tuple of arrays as seven numbers for each array on every call, which takes long to compile
-and to run.
+A struct is a block of 8-byte words, shared by Python and compiled code, which receives its address.
+A number takes one word; an array takes its address and its shape; a nested struct takes its
+address. numba would pass a tuple of arrays as seven numbers for each array on every call, which is
+slow to compile and to run.
 
-A `kernel` has one signature, that of its annotations, and is compiled once: other kernels call it
-by its name, or through an address where the target varies (`linked`). An `inner` function is
-compiled into each kernel that uses it: numba would optimise a large one again in every caller, so
-large functions are kernels. Kernels name what they call by plain names, not `module.name`. Python
-can call both. numba is imported when something is first called.
+A `kernel` has one signature, given by its annotations, and is compiled once. Other kernels call it
+by its name, or by its address where the target varies (`linked`). An `inner` function is compiled
+into each kernel that uses it. numba optimises it again in every caller, so large functions are
+kernels. Kernels refer to functions by plain names, not as `module.name`. Python can call both
+kinds. numba is imported at the first call.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Annotated, Any, NamedTuple, NoReturn, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-# Arrays in C order of numbers or positions, with the number of dimensions.
+# Arrays in C order of numbers or indices, with the number of dimensions.
 Vector = Annotated[npt.NDArray[np.float64], 1]
 Matrix = Annotated[npt.NDArray[np.float64], 2]
 Indices = Annotated[npt.NDArray[np.int64], 1]
@@ -40,12 +40,12 @@ PerFeature = Annotated[npt.NDArray[np.float64], 1, ("d",)]
 Square = Annotated[npt.NDArray[np.float64], 2, ("d", "d")]
 ArmOrder = Annotated[npt.NDArray[np.int64], 1, ("K",)]
 
-# Kinds of numbers, and how a word holds them.
+# Kinds of numbers, and their NumPy types in a word.
 NUMBERS = {int: np.int64, float: np.float64, bool: np.int64, np.uint64: np.uint64}
 
 
 class ArrayKind(NamedTuple):
-    """The type of an array field: NumPy's type of its entries, dimensions, names of their sizes."""
+    """The type of an array field: NumPy's entry type, dimensions, names of their sizes."""
 
     dtype: type
     ndim: int
@@ -62,7 +62,7 @@ def kind_of(annotation: Any) -> Any:
 
 
 def parameters_of(function: Callable[..., Any]) -> tuple[list[tuple[str, Any]], Any]:
-    """Name and kind of each parameter of an annotated function, and the kind that it returns."""
+    """Name and kind of each parameter of an annotated function, and the kind of its result."""
     hints = typing.get_type_hints(function, include_extras=True)
     kinds = [(name, kind_of(hints[name])) for name in inspect.signature(function).parameters]
     return kinds, kind_of(hints["return"])
@@ -85,7 +85,7 @@ class _Number:
 class Struct:
     """A record of numbers, arrays and structs, shared by Python and compiled code.
 
-    A subclass annotates its fields. Numbers can be assigned, arrays and structs only filled.
+    A subclass annotates its fields. Numbers can be assigned; arrays and structs can only be filled.
 
     >>> class Walk(Struct):
     ...     steps: int
@@ -96,7 +96,7 @@ class Struct:
     (3, [0.0, 0.0, 0.0])
     """
 
-    _numbers: dict[type, npt.NDArray[Any]]  # the words, as numbers of each kind
+    _numbers: dict[type, npt.NDArray[Any]]  # views of the words by kind of number
     _address: int
 
     def __init__(self, **values: Any) -> None:
@@ -105,7 +105,7 @@ class Struct:
             odd = ", ".join(sorted(values.keys() ^ places.keys()))
             raise TypeError(f"fields of {type(self).__name__} are missing or unknown: {odd}")
         words = np.zeros(max(size, 1), np.int64)
-        # Not through `__setattr__`, which refuses to replace arrays.
+        # `__setattr__` would refuse to replace arrays.
         numbers = {kind: words.view(held) for kind, held in NUMBERS.items()}
         self.__dict__.update(_numbers=numbers, _address=words.ctypes.data)
         for name, value in values.items():
@@ -128,10 +128,10 @@ class Struct:
 
     @classmethod
     def zeros(cls, sizes: dict[str, int], **given: Any) -> Self:
-        """A struct with zeros in all fields that are not given; `sizes` are those of the shapes.
+        """A struct of zeros, except for the given fields; `sizes` are the named sizes of shapes.
 
-        Structs within it are made in the same way. Arrays without a named shape, and fields that
-        take any struct, must be given.
+        Nested structs are zeros, too. Arrays without a named shape, and fields of type `Struct`,
+        must be given.
 
         >>> class Point(Struct):
         ...     steps: int
@@ -157,11 +157,11 @@ class Struct:
         return {name: getattr(self, name) for name in layout_of(type(self))[0]}
 
     def replace(self, **changes: Any) -> Self:
-        """A struct with other values in some fields; the other arrays are shared."""
+        """A struct with other values in some fields, which shares the other arrays."""
         return type(self)(**{**self.fields(), **changes})
 
     def is_like(self, other: Self) -> bool:
-        """Whether another struct of this class has the same shapes, so that `fill` takes it."""
+        """Whether another struct of this class has the same shapes, as `fill` requires."""
         mine, theirs = self.fields(), other.fields()
         return all(
             value.is_like(theirs[name])
@@ -195,9 +195,9 @@ _layouts: dict[type[Struct], tuple[dict[str, tuple[Any, int]], int]] = {}
 
 
 def layout_of(struct: type[Struct]) -> tuple[dict[str, tuple[Any, int]], int]:
-    """The kind of each field and its first word, and the number of words.
+    """The kind and the first word of each field, and the number of words.
 
-    Fields of base classes come first. Makes attributes of the numbers.
+    Fields of base classes come first. Number fields become attributes of the class.
     """
     if struct not in _layouts:
         hints = typing.get_type_hints(struct, include_extras=True)
@@ -214,7 +214,7 @@ def layout_of(struct: type[Struct]) -> tuple[dict[str, tuple[Any, int]], int]:
 
 
 def check_argument(name: str, kind: Any, value: Any) -> None:
-    """Refuse an array or a struct that compiled code would misread."""
+    """Refuse an array or a struct of another kind, which compiled code would misread."""
     if isinstance(kind, ArrayKind):
         fits = isinstance(value, np.ndarray) and value.dtype == kind.dtype
         if not (fits and value.ndim == kind.ndim and value.flags.carray):
@@ -230,7 +230,7 @@ def check_argument(name: str, kind: Any, value: Any) -> None:
 
 
 def _digest_of_sources() -> str:
-    """A digest of the present content of all files with kernels."""
+    """A digest of the content of all files with kernels."""
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parents[1].rglob("*.py")):
         content = source.read_bytes()
@@ -242,17 +242,17 @@ def _digest_of_sources() -> str:
 DIGEST = _digest_of_sources()
 MESSAGE = "mislid: compiling, once, about 20 s; later calls start at once"
 _PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-# Without the compiler, the functions behind addresses.
+# Functions by address, where the compiler is disabled.
 _functions: list[Callable[..., Any]] = [lambda: None]
-# Reductions may be reordered so that they vectorise; NaN and infinity keep their meaning.
+# Reductions may be reordered to vectorise; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "nsz"}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Kernel:
-    """A compiled function with one signature; compiled, or loaded, when it is first needed.
+    """A compiled function with one signature, compiled or loaded at first use.
 
-    One that is `inlined` becomes part of the kernels that call it.
+    If `inlined`, it becomes part of the kernels that call it.
     """
 
     def __init__(self, function: Callable[..., Any], inlined: bool, **options: Any) -> None:
@@ -275,7 +275,7 @@ class Kernel:
 
     @property
     def address(self) -> int:
-        """The address of its code in this process, for structs that name it to other kernels."""
+        """The address of its code in this process, for structs that refer to it."""
         return self._compiled[1]
 
     @cached_property
@@ -289,7 +289,7 @@ class Kernel:
 
     @cached_property
     def called(self) -> list[Kernel]:
-        """The kernels that it calls, itself or in inlined functions."""
+        """The kernels that it calls, directly or in inlined functions."""
         found: list[Kernel] = []
         for step in dis.get_instructions(self.function):
             if step.opname == "LOAD_GLOBAL":
@@ -300,7 +300,7 @@ class Kernel:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """How numba compiles a call from another kernel."""
+        """The dispatcher with which numba compiles a call from another kernel."""
         from mislid._jit.compiler import dispatcher_of_call, njit_of
 
         if self.inlined:
@@ -314,7 +314,7 @@ def inner(function: F) -> F:
 
 
 def inner_loop(function: F) -> F:
-    """As `inner`, with loops that vectorise."""
+    """As `inner`, with vectorised loops."""
     return function if _PLAIN else cast(F, Kernel(function, True, fastmath=_FAST))
 
 
@@ -324,12 +324,12 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 
 
 def kernel_loop(function: Callable[..., Any]) -> Kernel:
-    """Compile a kernel with loops that vectorise."""
+    """Compile a kernel with vectorised loops."""
     return Kernel(function, False, fastmath=_FAST)
 
 
 class Linked:
-    """A call, through an address, of a kernel with the signature of a function."""
+    """A call by address of a kernel with the signature of a function."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -339,15 +339,15 @@ class Linked:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """How numba compiles the call."""
+        """The dispatcher with which numba compiles the call."""
         from mislid._jit.compiler import dispatcher_of_call
 
         return dispatcher_of_call(self.function)
 
 
 def linked(like: Kernel | Callable[..., Any]) -> Callable[..., Any]:
-    """A function for kernels: call a kernel with the signature of `like` through its address.
+    """A function that calls, by address, a kernel with the signature of `like`.
 
-    The first argument is the address; structs hold it, because stored code must not.
+    The first argument is the address, from a struct: stored code must not contain addresses.
     """
     return Linked(like.function if isinstance(like, Kernel) else like)

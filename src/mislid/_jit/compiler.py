@@ -1,4 +1,4 @@
-"""Compilation by numba: its options, the folder of stored code, and a message while it works.
+"""Compilation by numba: options, the cache folder, and a message during compilation.
 
 Imported when the first kernel is compiled.
 """
@@ -22,7 +22,7 @@ from mislid._jit import DIGEST, MESSAGE, Kernel, parameters_of
 from mislid._jit.numba_types import call_of, signature_of
 
 _PATIENCE = 1.0  # seconds before the message
-# The folder of stored code is a setting of the whole process.
+# numba's cache folder is a setting of the whole process.
 _lock = threading.RLock()
 
 
@@ -33,9 +33,9 @@ def njit_of(function: Callable[..., Any], **options: Any) -> Any:
 
 
 def dispatcher_of_call(function: Callable[..., Any], symbol: str | None = None) -> Any:
-    """A dispatcher that calls a kernel with the signature of a function, compiled elsewhere.
+    """A dispatcher that calls a compiled kernel with the signature of a function.
 
-    By its symbol or, without one, through its address, which is the first argument then.
+    The call is by symbol or, without one, by the address in the first argument.
     """
     call = call_of(function, symbol)
 
@@ -46,12 +46,12 @@ def dispatcher_of_call(function: Callable[..., Any], symbol: str | None = None) 
 
 
 def compile_kernel(kernel: Kernel) -> tuple[Callable[..., Any], int]:
-    """Compile or load a kernel: what Python calls, and its address.
+    """Compile or load a kernel; the function for calls from Python, and the address.
 
     Other kernels call it by its symbol.
     """
     wanted, (kinds, _) = signature_of(kernel.function), parameters_of(kernel.function)
-    # Without reference counts a call would leave one to a generator behind.
+    # Without reference counting, each call would leak a reference to its generator.
     counted = any(kind is np.random.Generator for _, kind in kinds)
     timer = threading.Timer(_PATIENCE, _say_once)
     timer.daemon = True
@@ -71,9 +71,9 @@ def compile_kernel(kernel: Kernel) -> tuple[Callable[..., Any], int]:
 
 
 def _stored(function: Callable[..., Any], **options: Any) -> Any:
-    """A dispatcher that keeps its code in a folder named by the sources of all kernels.
+    """A dispatcher with a cache folder that is named by a digest of the sources of all kernels.
 
-    numba looks at the file of the function alone, and would run stale inner functions.
+    numba's own cache checks the function's file only, and would run outdated inner functions.
     """
     before = config.CACHE_DIR
     try:
@@ -87,7 +87,7 @@ def _stored(function: Callable[..., Any], **options: Any) -> Any:
 
 
 def _cache_folder(given: str) -> Path:
-    """Below NUMBA_CACHE_DIR, else in the user's cache; made if it is missing."""
+    """A folder below NUMBA_CACHE_DIR, else in the user's cache; created if missing."""
     usual = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.cache"
     folder = Path(given or usual).expanduser() / "mislid" / DIGEST
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def _warn_once(problem: str) -> None:
 
 @cache
 def _say_once() -> None:
-    """Say on stderr that kernels are compiled."""
+    """Print once on stderr that kernels are being compiled."""
     if sys.stderr is not None:
-        sys.stderr.write(f"\r{MESSAGE}\n")  # a progress bar may stand in this line
+        sys.stderr.write(f"\r{MESSAGE}\n")  # \r overwrites a progress bar
         sys.stderr.flush()

@@ -1,12 +1,12 @@
-"""The struct and its arrays as numba types, by numba's documented extension interface.
+"""Numba types of structs and their arrays, by numba's documented extension interface.
 
-Imported when the first kernel is compiled. What a new release of numba would break first is the
-naming of the base classes (`numba.core.typing.templates`), which `tests/unit/jit` would show.
+Imported when the first kernel is compiled. A new release of numba would most likely break the names
+of the base classes (`numba.core.typing.templates`), which `tests/unit/jit` would show.
 
-`StructType` is a pointer to words of 8 bytes (`mislid._jit`). An attribute loads a word, an
-assignment stores one. `ArrayType` is an address and a shape: entries in C order, indices from 0,
-whole rows, no slices. numba's own arrays carry strides, an owner and a rule for negative indices,
-all of which is compiled at every access and passed in every call.
+`StructType` is a pointer to 8-byte words (`mislid._jit`). Reading an attribute loads a word,
+assigning it stores one. `ArrayType` is an address and a shape: entries in C order, indices from 0,
+whole rows, no slices. numba's own arrays also have strides, an owner and negative indices, all
+compiled at every access and passed in every call.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ class ArrayType(types.Type):
 
 
 class StructType(types.Type):
-    """A pointer to the words of a struct of one class; of `Struct` itself, to any struct."""
+    """A pointer to the words of a struct of one class; for `Struct`, to any struct."""
 
     def __init__(self, kind: type[Struct]) -> None:
         self.places = {
             name: (numba_type(field), at) for name, (field, at) in layout_of(kind)[0].items()
         }
-        # Compiled code repeats the name many times; stored code is looked up by it.
+        # The name is a key of stored code, and short because compiled code repeats it often.
         layout = hashlib.sha256(str(self.places).encode()).hexdigest()[:8]
         super().__init__(f"{kind.__name__}.{layout}")
 
     def can_convert_to(self, typing_context: Any, other: Any) -> Any:
-        """A struct converts to a struct whose fields are its first ones, so to `Struct`."""
+        """Convert to any struct type whose fields are the first fields of this one."""
         if not isinstance(other, StructType):
             return None
         first = list(self.places.items())[: len(other.places)]
@@ -93,9 +93,9 @@ def _dispatcher_of(value: Linked | Kernel, context: Any) -> Any:
 
 
 def call_of(function: Callable[..., Any], symbol: str | None) -> Any:
-    """An intrinsic: call compiled code with the signature of a function.
+    """An intrinsic that calls compiled code with the signature of a function.
 
-    By its symbol or, without one, through the address that is the first argument.
+    The call is by symbol or, without one, by the address in the first argument.
     """
 
     @extending.intrinsic
@@ -110,7 +110,7 @@ def call_of(function: Callable[..., Any], symbol: str | None) -> Any:
                 code = builder.inttoptr(values.pop(0), shape.as_pointer())
             else:
                 code = cgutils.get_or_insert_function(builder.module, shape, symbol)
-            # numba's convention: where to put the result, where an exception, then the arguments.
+            # numba's convention: pointers to the result and the exception, then the arguments.
             result = cgutils.alloca_once(builder, shape.args[0].pointee)
             problem = cgutils.alloca_once(builder, shape.args[1].pointee)
             values = context.get_arg_packer(wanted.args).as_arguments(builder, values)
@@ -151,7 +151,7 @@ class _Attributes(AttributeTemplate):
 
 def _load(builder: Any, pointer: Any, at: int, fixed: bool) -> Any:
     word = builder.load(builder.gep(pointer, [ir.Constant(_WORD, at)], inbounds=True))
-    if fixed:  # addresses and shapes never change: loops keep them in registers
+    if fixed:  # constant addresses and shapes stay in registers
         word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word
 

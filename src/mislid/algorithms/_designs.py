@@ -3,8 +3,8 @@
 The XY-design (Soare et al., 2014) makes the largest variance of a pair smallest,
     rho = min over shares of max over pairs of |x_i - x_j|^2 in the inverse of
           sum_k share_k x_k x_k' / sigma_k^2,
-by Frank-Wolfe: step k, of size 2 / (k + 2), goes to the arm that shortens the widest pair most.
-Shares that are not normalised get k + 1 more at its arm then, so that information only grows.
+by Frank-Wolfe: step k, of size 2 / (k + 2), goes to the arm that reduces the variance of the widest
+pair most. Unnormalised shares then grow by k + 1 at this arm, so that information never shrinks.
 Without features, a pair's variance is that of its two means, and the best shares have a closed
 form.
 """
@@ -22,7 +22,7 @@ from mislid.stopping.state import Setting
 
 # Steps of Frank-Wolfe; the largest variance is then within a few per cent of the optimum.
 STEPS = 1_000
-# Of them, between two inversions.
+# Steps between two inversions.
 PERIOD = 64
 # Smaller shares are remainders of the initial allocation.
 NEGLIGIBLE = 1e-5
@@ -33,11 +33,11 @@ SPAN = 1e-10
 class Designs(Struct):
     """A design for all pairs of the candidates, and the regression at some information."""
 
-    candidates: PerArm  # one for arms whose pairs are meant
+    candidates: PerArm  # 1 for candidates
     share: PerArm  # of all measurements, sums to one
     information: PerArm  # counts over squared noise, or shares over it
     ridge: RidgeSpace  # least squares at that information
-    wide_one: int  # the widest pair of candidates, when it was looked for last
+    wide_one: int  # the widest pair of candidates at the last search
     wide_other: int
 
 
@@ -106,7 +106,7 @@ def most_shortening(setting: Setting, design: Designs, i: int, j: int) -> int:
 def normalise(setting: Setting, design: Designs, negligible: float) -> None:
     """Drop negligible shares, scale the others to sum to one, and set their information.
 
-    An arm with little noise may have a small share that tells much.
+    A small share of an arm with little noise may still have much information.
     """
     share, variance, kept = design.share, setting.variance, 0.0
     total, known = total_of(share), 0.0
@@ -236,7 +236,7 @@ def support_of(share: Vector) -> int:
 def apportion(share: Vector, samples: float, plan: Vector) -> None:
     """Whole numbers of measurements in proportion to the shares (Pukelsheim and Rieder, 1992).
 
-    Of n measurements of p arms, information is at least 1 - p / n of what the shares promise.
+    With n measurements of p arms, information is at least 1 - p / n of that of the exact shares.
     """
     support, total = support_of(share), 0.0
     for k in range(share.shape[0]):

@@ -1,8 +1,8 @@
-"""Best response: measure where the alternative closest to the data is told apart best.
+"""Best response: measure the arm that best distinguishes the data from the closest alternative.
 
 The default rule. Of the alternative lambda closest to the estimate mu at the counts N, the arm with
 the largest (mu_k - lambda_k)^2 / (2 sigma_k^2 price_k) is measured: the steepest ascent of the cost
-that a stopping rule waits for. It is the sampling rule of the published runs' fastest variant
+that stopping rules compare with a threshold. It is the rule of the published runs' fastest variant
 (Reda, Tirinzoni and Degenne 2021, appendix), with forced exploration.
 
 Other rules that respond to the closest alternative share the searches and the rounds. Gains are
@@ -35,8 +35,8 @@ from mislid.stopping.state import ALL_ARMS, NOTHING, Setting, State, closest
 
 # Shares of an allocation below this are never drawn; squared, they would underflow in the solver.
 NEGLIGIBLE = 1e-100
-# If weights over many orders of magnitude are too hard for the solver, shares below these, in turn,
-# are neglected: a learner without gains would play the same allocation for ever.
+# If the solver fails because weights span many orders of magnitude, shares below these are
+# neglected, in turn: a learner without gains would play the same allocation for ever.
 COARSER = (1e-30, 1e-15, 1e-8)
 # With linear means no share counts as less. Smaller shares would determine the alternative at arms
 # unrelated to its pair by the solver's rounding only, and a learner with such gains would play all
@@ -48,8 +48,8 @@ LEAST_SHARE, FLOORED = 1e-9, -1.0
 class Round(Struct):
     """Several measurements for one alternative, which may use a few challengers only.
 
-    This is a trick of the paper, because a general solver needs m (K - m) programs a round for all
-    pairs. It is not exact: a round misses alternatives outside the subset.
+    The paper does this because a general solver needs m (K - m) programs a round for all pairs. It
+    is not exact: a round misses alternatives outside the subset.
     """
 
     pulls: int  # measurements a round
@@ -106,7 +106,7 @@ def least_measured(counts: Vector) -> int:
 
 @inner
 def less_measured(state: State, challenger: int, incumbent: int) -> int:
-    """Which of two arms has less weight; of equal ones the incumbent."""
+    """The arm of less weight; of equal weights, the incumbent."""
     return challenger if state.weights[challenger] < state.weights[incumbent] else incumbent
 
 
@@ -194,7 +194,7 @@ def closest_at_plan(
 
 @dataclass(frozen=True)
 class BestResponse(Algorithm):
-    """Measure where the alternative closest to the data so far is told apart best.
+    """Measure the arm that best distinguishes the data from the closest alternative.
 
     With the rule `guaranteed`, and where features do not matter, the arm is the one that the proof
     needs. There is no forced exploration then, unless the proof aims at all arms.
@@ -202,7 +202,7 @@ class BestResponse(Algorithm):
     Attributes
     ----------
     exploration
-        An arm with fewer than `exploration` sqrt(t) measurements goes first.
+        An arm with fewer than `exploration` sqrt(t) measurements is measured first.
     pulls, subset, authors
         As for `MisLid`.
     """
@@ -222,12 +222,12 @@ class BestResponse(Algorithm):
 
     @property
     def responds(self) -> bool:  # type: ignore[override]
-        """Whether it takes the alternative that a stopping test has found."""
+        """Whether it uses the alternative that a stopping test has found."""
         return self.subset == 0
 
 
-# If sampling aims at all arms, the lagging pair has this share of the turns. An arm with a
-# misleading mean may have no gain at the alternatives for long, but its own pair becomes overdue.
+# If sampling aims at all arms, the lagging pair gets this share of the measurements. An arm with a
+# misleading mean may long have no gain at the alternatives, but its own pair becomes overdue.
 TURN = 0.125
 
 
@@ -280,7 +280,7 @@ def most_telling_arm(
 def _find_alternative(
     setting: Setting, rule: BestResponseStruct, state: State
 ) -> tuple[int, int, bool]:
-    """Find the alternative to answer, into `state.test.below`; its pair, and whether one exists."""
+    """Write the closest alternative to `state.test.below`; its pair, and whether one exists."""
     all_pairs = rule.subset == 0 and not setting.selective
     known = all_pairs and state.answered == state.samples
     if known:  # the stopping test has just found it
@@ -320,7 +320,7 @@ def _spared_arm(setting: Setting, rule: BestResponseStruct, state: State, unifor
 
 @kernel
 def best_response(setting: Setting, rule: BestResponseStruct, state: State, uniform: float) -> int:
-    """The arm to measure next; `uniform` in [0, 1) is all the randomness there is."""
+    """The arm to measure next; `uniform` in [0, 1) is its only random number."""
     tricks = rule.subset > 0 or setting.selective
     plain = not tricks and not rule.published and state.aim == NOTHING
     if plain and is_wide(setting.eps, state.projected, setting.tol):

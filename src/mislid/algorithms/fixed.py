@@ -42,7 +42,7 @@ def _compile_uniform(rule: Uniform, setup: Setup) -> CompiledSampling:
 
 @dataclass(frozen=True)
 class Oracle(Algorithm):
-    """Tracks the optimal allocation of the true means, as a reference."""
+    """Track the optimal allocation of the true means, as a reference."""
 
 
 class Fixed(Struct):

@@ -1,7 +1,7 @@
 """Frank-Wolfe sampling (Wang, Tzeng and Proutiere, 2021).
 
-A target allocation takes a step of Frank-Wolfe in every round, towards what would raise the cost of
-all alternatives that are nearly the closest; the counts follow the target.
+In every round, a target allocation takes a step of Frank-Wolfe in the direction that raises the
+cost of all nearly closest alternatives; the counts follow the target.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ STEEPEST, MOST = 4, 50
 class FrankWolfe(Algorithm):
     """FWS: one step of Frank-Wolfe a round (Wang, Tzeng and Proutiere 2021).
 
-    The step goes where all alternatives gain that are nearly as close as the closest, by a small
-    linear program; the arm furthest behind the plan is measured.
+    A small linear program finds the step that raises the cost of all nearly closest alternatives.
+    The arm furthest behind the plan is measured.
     """
 
     can_select = True
@@ -53,7 +53,7 @@ class ZeroSum(Struct):
     """
 
     table: Annotated[Matrix, ("n1", "K1")]
-    rows: Annotated[Indices, ("n",)]  # what each stands for: a row, or n plus a column
+    rows: Annotated[Indices, ("n",)]  # variable of each row: a row, or n plus a column
     columns: Annotated[Indices, ("K",)]
 
 
@@ -78,7 +78,7 @@ def _fill_table(payoffs: Matrix, n: int, game: ZeroSum) -> None:
 
 @inner
 def _entering(game: ZeroSum, n: int, steepest: bool) -> int:
-    """The row to bring in: the one that gains most, or of those that gain the first; else -1."""
+    """The entering row: the one with the largest gain, or the first with any; -1 for none."""
     K, best = game.columns.shape[0], -1
     for j in range(n):
         gain = game.table[j, K]
@@ -91,7 +91,7 @@ def _entering(game: ZeroSum, n: int, steepest: bool) -> int:
 
 @inner
 def _leaving(game: ZeroSum, n: int, row: int) -> int:
-    """The column to remove: the first bound that the row meets."""
+    """The leaving column: the first bound that the row meets."""
     table, best, nearest = game.table, -1, np.inf
     for k in range(game.columns.shape[0]):
         if table[row, k] <= ROUNDING:
@@ -121,9 +121,10 @@ def _exchange(table: Matrix, n: int, row: int, column: int) -> None:
 
 @inner
 def best_mixture(payoffs: Matrix, n: int, game: ZeroSum, shares: Vector) -> bool:
-    """Fill shares (K,) with the z of the simplex with the largest min_j sum_k payoffs_jk z_k.
+    """Fill shares (K,) with the z of the simplex that maximises min_j sum_k payoffs_jk z_k.
 
-    Over the first n rows. False where the method did not end, and shares are of no use.
+    The minimum is over the first n rows. False if the method did not converge; shares are then
+    invalid.
     """
     K, ended = game.columns.shape[0], False
     _fill_table(payoffs, n, game)
@@ -182,7 +183,7 @@ def _aim_higher(rule: FrankWolfeStruct) -> None:
 
 @inner
 def _furthest_behind(plan: Vector, counts: Vector, price: Vector) -> int:
-    """The arm with the largest plan / count, one that was never measured first."""
+    """The arm with the largest plan / count; arms without measurements come first."""
     best, largest = 0, -1.0
     for k in range(plan.shape[0]):
         ratio = plan[k] / counts[k] if counts[k] > 0.0 else np.inf

@@ -1,7 +1,7 @@
 """MisLid's game: a learner against the closest alternative (Reda, Tirinzoni and Degenne, 2021).
 
 In every round the learner plays an allocation omega, an arm is drawn from it or tracks it, the
-closest alternative lambda at omega answers, and the learner sees gains of the arms at lambda:
+closest alternative lambda at omega is found, and the learner sees gains of the arms at lambda:
 Algorithm 1 of the paper. LinGame (Degenne, Menard, Shang and Valko, 2020) has one learner per
 answer, for m = 1 and linear means.
 
@@ -57,7 +57,7 @@ class MisLid(Algorithm):
     Attributes
     ----------
     gain
-        Of an arm at the closest alternative lambda: "optimistic" `(|mu - lambda| + sqrt(c))^2`;
+        Gain at the closest alternative lambda: "optimistic" `(|mu - lambda| + sqrt(c))^2`;
         "aggressive" (mu - lambda)^2 + c, within a factor 2 of the lower bound; or "empirical"
         (mu - lambda)^2.
     bonus
@@ -73,7 +73,7 @@ class MisLid(Algorithm):
     pulls
         Measurements a round; None for as many as there are features.
     subset
-        The alternative uses only so many random challengers besides recent ones; 0 for all, None
+        Number of random challengers, besides recent ones, in a search; 0 for all, None
         for as many as there are features.
     per_answer
         Whether there is one learner per answer, as LinGame has for m = 1.
@@ -141,7 +141,7 @@ def _mix_gain(omega: Vector, gains: Vector, rate: float) -> float:
 
 @inner
 def _rate(game: Learners, which: int) -> float:
-    """How sharply the allocation follows the sums of gains; infinite to follow the leaders."""
+    """The learning rate of AdaHedge; if it is infinite, the leaders share the allocation."""
     gap = game.gaps[which]
     return math.log(game.omega.shape[0]) / gap if gap > 0.0 else math.inf
 
@@ -278,7 +278,7 @@ def tracked_arm(game: Game, counts: Vector, samples: float) -> int:
 
 @inner
 def allocated_arm(game: Game, state: State, uniform: float) -> int:
-    """From the learner's allocation to an arm: drawn from it, or tracking it."""
+    """The arm of the learner's allocation: drawn from it, or the tracked one."""
     for k in range(game.omega.shape[0]):
         game.tracked[k] += game.omega[k]
     if game.tracking:
@@ -290,10 +290,10 @@ def allocated_arm(game: Game, state: State, uniform: float) -> int:
 def play(setting: Setting, game: Game, state: State, uniform: float) -> int:
     """The arm to measure next (Algorithm 1 of the paper); `uniform` is in [0, 1).
 
-    First an arm from the learner's allocation, then the closest alternative answers and the learner
-    learns; with several learners, that of the present answer. With several pulls a round, the later
-    ones come from the same allocation. A round whose alternative could not be certified teaches
-    nothing; it is counted.
+    The arm is taken from the learner's allocation. Then the learner is updated by its gains at the
+    closest alternative; with several learners, that of the present answer. With several pulls a
+    round, the later ones use the same allocation. A round whose alternative could not be certified
+    changes no learner and is counted.
     """
     if state.queued > 0:
         state.queued -= 1

@@ -1,9 +1,9 @@
 """Lazy Track-and-Stop (Jedra and Proutiere, 2020).
 
-The plan is the optimal allocation of the estimates, renewed whenever the samples have doubled.
-Arms follow the sum of the plans so far; arms of the spanner come first while some direction is
-explored less than grows with sqrt(t). All of it in spanner coordinates, where a spanner measured
-once is the identity.
+The plan is the optimal allocation of the estimates, renewed whenever the samples have doubled. The
+counts follow the sum of the plans so far. Arms of the spanner come first while the information in
+some direction is below a level that grows with sqrt(t). All computations are in spanner
+coordinates, in which the information of one measurement per spanner arm is the identity.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class LazyTracking(Struct):
     weights: PerArm
     slopes: PerArm
     information: Square
-    turn: int  # of the spanner
+    turn: int  # index of the next spanner arm
     due: int  # samples at the next plan; 0 before the first round
 
 
@@ -101,7 +101,7 @@ def _renew_plan(setting: Setting, rule: LazyTracking, state: State) -> None:
 
 @inner
 def _furthest_behind(tracked: Vector, counts: Vector, price: Vector) -> int:
-    """The arm with the largest deficit, of those that ever had a share and can be measured."""
+    """The arm with the largest deficit, of those with a share that can be measured."""
     best = -1
     for k in range(counts.shape[0]):
         behind, can = tracked[k] - counts[k], tracked[k] > 0.0 and price[k] < np.inf
@@ -114,7 +114,7 @@ def _furthest_behind(tracked: Vector, counts: Vector, price: Vector) -> int:
 def lazy_arm(setting: Setting, rule: LazyTracking, state: State, uniform: float) -> int:
     """The arm to measure next."""
     t, d = state.samples + 1, setting.X.shape[1]
-    if state.judged != state.samples:  # its own test has not come yet
+    if state.judged != state.samples:  # its own test comes later
         estimate(setting, state)
     if rule.due == 0:
         rule.due = _next_power(t)

@@ -4,19 +4,19 @@ Arms are estimated by ridge regression as if means were linear in the features: 
 the answer can be wrong however long they measure. The index of a pair is
     B_ij = mean_i - mean_j + sqrt(2 beta) |x_i - x_j|_{V^-1}.
 
-LinGapE. The largest index of a challenger i and an incumbent j says how far the m best are from
-being settled: the rule stops by it, once it is at most the tolerance. The arm that most shortens
-x_i - x_j of that pair is measured (the "greedy" selection).
+LinGapE. The rule takes the challenger i and the incumbent j with the largest index, and stops once
+this index is at most the tolerance. Otherwise it measures the arm that most shortens x_i - x_j (the
+"greedy" selection).
 
-LinGIFA (Reda, Kaufmann and Delahaye-Duriez). Gap indices choose the answer, too: the score of arm j
-is the m-th largest B_ij over i != j, and below zero it proves that fewer than m arms are better. As
+LinGIFA (Reda, Kaufmann and Delahaye-Duriez). Gap indices also choose the answer. The score of arm j
+is the m-th largest B_ij over i != j; below zero, it proves that fewer than m arms are better. As
 in that paper's table of rules,
 - the answer J are the m arms with the smallest scores;
 - b is the arm of J with the largest score, c the arm outside J with the largest B_cb;
 - it stops (the paper's UGapE rule) once the score of b is at most the tolerance;
 - it measures the arm that most shortens x_b - x_c (that paper's greedy selection).
-Equal values go to the first arm. That paper's code starts without measurements and with a ridge of
-its own; here ridge and start are LinGapE's, so that the two differ in their rules only.
+Ties go to the first arm. That paper's code starts without measurements and with another ridge; here
+ridge and start are LinGapE's, so that the two differ in their rules only.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LinGapE(IndexRule):
 def most_ambiguous(
     setting: Setting, rule: LinGapEStruct, beta: float, settled: Settled, selective: bool
 ) -> tuple[int, int]:
-    """Challenger and incumbent with the largest index, of equal ones the first; sets the index.
+    """Challenger and incumbent with the largest index, the first of ties; sets the index.
 
     With `selective`, only open pairs count; no arms if there is none.
     """
@@ -143,7 +143,7 @@ def shrink_distances(column: Vector, scale: float, distances: Matrix) -> None:
 
 @inner
 def update_distances(setting: Setting, state: State, space: LinGIFAStruct) -> None:
-    """Take in what was measured: O(K^2), or O(K^2 d) when the regression is inverted."""
+    """Add new measurements: O(K^2), or O(K^2 d) when the regression is inverted."""
     change = update_ridge(setting, state, space.ridge)
     if change == INVERTED:
         for i in range(setting.X.shape[0]):
@@ -177,7 +177,7 @@ def _fill_open(
 
 @kernel
 def score_arms(setting: Setting, state: State, space: LinGIFAStruct, beta: float) -> None:
-    """Take in what was measured and score every arm."""
+    """Add new measurements and score every arm."""
     update_distances(setting, state, space)
     for j in range(setting.X.shape[0]):
         _fill_open(setting, space, state.settled, beta, j)

@@ -8,7 +8,7 @@ with the smallest lower bound, and of the others the one with the largest upper 
 the index is that largest upper bound less that smallest lower one.
 
 UGapE. Every arm has an interval [L, U]. The score of arm k is the m-th largest upper bound of the
-others less its own lower one: below zero it proves that fewer than m arms are better. The answer J
+others minus its lower one; below zero, it proves that fewer than m arms are better. The answer J
 are the m arms with the smallest scores; the arm of J with the smallest lower bound and the arm
 outside with the largest upper one are the two. The index is the largest score in J.
 """
@@ -44,16 +44,16 @@ class Index(Struct):
     while the answer is with that measurement.
     """
 
-    log_inverse: float  # ln(1/delta), of their widths
-    index: float  # of the last choice
+    log_inverse: float  # ln(1/delta) in the widths
+    index: float  # index at the last choice
 
 
 @inner
 def beta_of(rule: Index, state: State) -> float:
     """The threshold in the widths: that of the rule, or of a stricter stopping rule.
 
-    With narrower widths than those of the stopping rule they would leave arms too early, and hardly
-    ever stop.
+    If widths were narrower than those of the stopping rule, arms would get too few measurements,
+    and the rule would hardly ever stop.
     """
     return max(heuristic(float(state.samples), rule.log_inverse), state.threshold)
 
@@ -99,9 +99,9 @@ class LUCB(IndexRule):
 
 
 class LUCBStruct(Index):
-    """The index of the last choice, and which intervals."""
+    """The index of the last choice, and the kind of intervals."""
 
-    published: bool  # those of the published runs
+    published: bool  # whether intervals are those of the published runs
 
 
 @kernel
@@ -174,7 +174,7 @@ def score_arms(setting: Setting, rule: UGapEStruct, state: State) -> None:
 def ugape_arm(setting: Setting, rule: UGapEStruct, state: State, uniform: float) -> int:
     """The arm to measure next; `index` is for UGapE's own stopping test.
 
-    Of equally certain ones the incumbent is taken.
+    Of equally certain arms the incumbent is taken.
     """
     score_arms(setting, rule, state)
     flags = state.work

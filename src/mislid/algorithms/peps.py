@@ -25,7 +25,7 @@ from mislid.geometry.two_arms import ACCURACY, is_wide
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State, closest
 
-# An arm without measurements counts as uncertain as one with so many.
+# Number of measurements assumed for the uncertainty of an arm without any.
 AT_LEAST = 0.5
 
 
@@ -36,8 +36,8 @@ class PEPS(Algorithm):
     Attributes
     ----------
     draws
-        At most so many a round until one answers otherwise; then the most likely one that does
-        takes its place. The number that would be needed grows exponentially with the evidence.
+        Most draws a round. If none of them has another answer, the most likely alternative is used:
+        the number of draws needed grows exponentially with the evidence.
     """
 
     every_arm = True
@@ -51,7 +51,7 @@ class PEPS(Algorithm):
 class Posterior(Struct):
     """A draw from the posterior, and its workspace."""
 
-    draws: int  # at most so many for one that answers otherwise
+    draws: int  # most draws in a round
     shift: PerArm  # the draw minus the estimate
     values: PerArm
     numbers: PerFeature
@@ -125,7 +125,7 @@ def answers_otherwise(setting: Setting, state: State, shift: PerArm) -> bool:
 
 @inner
 def _closest_alternative(setting: Setting, state: State, drawn: Posterior) -> bool:
-    """Fill `shift` with the way to the closest alternative; False if the search finds none."""
+    """Fill `shift` with the closest alternative minus the estimate; False if none is found."""
     aim_at_projection(state.weights, state.test, state.play)
     status, cost, _, _ = closest(setting, state, state.weights, state.play)
     if status == STALLED or cost == np.inf:
@@ -139,9 +139,9 @@ def _closest_alternative(setting: Setting, state: State, drawn: Posterior) -> bo
 
 @inner
 def draw_alternative(setting: Setting, state: State, key: np.uint64, drawn: Posterior) -> bool:
-    """Fill `shift` with a draw that answers otherwise or, without one, the most likely alternative.
+    """Fill `shift` with a draw that has another answer or else with the closest alternative.
 
-    False where there is no alternative either.
+    False if there is no alternative.
     """
     for at in range(drawn.draws):
         if draw(setting, state, key, at, drawn) and answers_otherwise(setting, state, drawn.shift):

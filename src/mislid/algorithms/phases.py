@@ -1,21 +1,21 @@
 """Elimination in phases: a design for the open arms, its measurements, then decisions.
 
-A phase is planned as a whole: how often every arm is measured in it does not depend on the values
-that come. At its end every open arm that lost against as many open arms as are still wanted is
-dropped, and every one that won against all but so many is accepted. One arm wins against another if
-its estimate is ahead by more than
+A phase is planned as a whole: the number of measurements of every arm does not depend on the values
+in the phase. Let n of the open arms be still wanted. At the end of a phase, every open arm that
+lost against n open arms is dropped, and every one that won against all but n is accepted. One arm
+wins against another if its estimate is ahead by more than
     sqrt(2 level variance) + bias,
-with the variance of the difference and what the misspecification may add to it. With one wanted arm
-that is elimination as published. Estimates are by least squares along the features or, where the
-bias of these is above what a phase is to resolve, the means of the two arms.
+with the variance of the difference and its largest bias under the misspecification. For n = 1 this
+is elimination as published. Estimates are by least squares along the features or, if their bias is
+above the resolution of the phase, the means of the two arms.
 
 In a study, trials may be open. A phase ends when as many values as planned are known. Values of
-trials that are open then count in the next phase.
+trials open at that time count in the next phase.
 
 RAGE (Fiez, Jain, Jamieson and Ratliff, 2019). Phase l has the XY-design of the open arms and
     max(2 4^l (1 + 1/10) rho ln(2 K^2 l^2 / delta), 20 |support|)
 measurements, in units of the noise, after which every difference is known to 2^-l with probability
-1 - delta / l^2: what is further apart is separated.
+1 - delta / l^2: larger differences are separated.
 
 XY-adaptive and XY-static (Soare, Lazaric and Munos, 2014). Phase l lasts until the largest variance
 of a pair of open arms, over the phase's number of measurements n, is a tenth of that of the phase
@@ -81,14 +81,14 @@ class Phases(Designs):
     fresh: bool  # whether a phase is judged by its own measurements only
     fixed: bool  # whether all arms stay open, and the design the same, until all are decided
     number: int  # of the phase; 0 before the first
-    repeats: int  # how often all arms were decided, and opened again with more certainty
+    repeats: int  # how often all arms were reopened with a higher level
     closed: bool  # whether the phase was judged
     linear: bool  # whether it estimates along the features
     level: float  # nats that a pair needs in it
     rho: float  # largest variance at its design
-    bias: float  # and largest bias, where that was looked at
+    bias: float  # and largest bias, if it was computed
     left: int  # candidates
-    wanted: int  # of which so many are among the best
+    wanted: int  # number of them among the m best
     accepted: PerArm  # one for arms that are among the best
     plan: PerArm  # measurements of the phase
     start: PerArm  # counts before it
@@ -142,7 +142,7 @@ def avoid_bias(setting: Setting, phase: Phases, resolution: float) -> None:
 
 @inner
 def open_phase(phase: Phases, state: State, samples: float) -> None:
-    """Start a phase of so many measurements by the shares, and not too few to be worth a plan."""
+    """Start a phase of this many measurements by the shares, but at least the shortest phase."""
     samples = max(samples, SHORTEST * state.samples)
     apportion(phase.share, min(math.ceil(samples), LONGEST), phase.plan)
     phase.closed = False
@@ -308,7 +308,7 @@ def phases_arm(setting: Setting, phase: Phases, state: State, uniform: float) ->
         if state.waiting > 0 or not is_complete(phase, state):
             return planned_arm(phase, state)
         close_phase(setting, phase, state)
-        if phase.left == 0:  # the stopping rule wants more: all arms again, with twice the evidence
+        if phase.left == 0:  # the stopping rule needs more: reopen all arms, at twice the level
             phase.repeats += 1
             phase.number = 0
             open_all(setting, phase)
@@ -319,7 +319,7 @@ def phases_arm(setting: Setting, phase: Phases, state: State, uniform: float) ->
 
 @kernel
 def phases_test(setting: Setting, phase: Phases, state: State) -> bool:
-    """Whether all arms are decided about; then `incumbents` are those accepted."""
+    """Whether all arms are decided; then `incumbents` are the accepted ones."""
     if phase.number == 0 or not is_complete(phase, state):
         return False
     close_phase(setting, phase, state)
@@ -335,7 +335,7 @@ def phases_test(setting: Setting, phase: Phases, state: State) -> bool:
 
 @kernel
 def phases_left(setting: Setting, phase: Phases, state: State) -> int:
-    """How many measurements of the phase are left."""
+    """Number of remaining measurements of the phase."""
     total = 0.0
     for k in range(phase.plan.shape[0]):
         total += max(phase.plan[k] - (state.counts[k] - phase.start[k]), 0.0)
@@ -354,8 +354,8 @@ class RAGE(Phased):
     Attributes
     ----------
     fresh
-        Whether a phase is judged by its own measurements only, as its proof needs. False judges by
-        all, as the runs of Tirinzoni and Degenne (2022) did.
+        Whether a phase is judged by its own measurements only, as its proof needs, or by all, as
+        in the runs of Tirinzoni and Degenne (2022).
     """
 
     fresh: bool = True
@@ -380,11 +380,11 @@ def _compile(rule: RAGE, setup: Setup) -> CompiledSampling:
     return compile_phases(prepare_rage, setup.setting, fresh=rule.fresh)
 
 
-# Measurements at least, for every arm of a design.
+# Least measurements of every arm of a design.
 LEAST = 2.0
 # By how much a phase of XY-adaptive shrinks variance over measurements.
 SHRINK = 0.1
-# How much XY-static measures before it looks again, relative to what there is.
+# Measurements of a phase of XY-static, relative to all before it.
 GROWTH = 0.1
 
 

@@ -66,7 +66,7 @@ class Algorithm:
                 as_flag(getattr(self, option.name), option.name)
 
     def check(self, question: Question) -> None:
-        """Refuse questions that the rule is not made for; by default none.
+        """Refuse unsupported questions; by default none.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ _NAMED: dict[str, Algorithm] = {}
 _MAKERS: dict[type, Maker] = {}
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(_NAMED)
-"""The sampling rules of the package, by their names; docs/algorithms.md says what each does."""
+"""The sampling rules of the package, by their names; docs/algorithms.md describes them."""
 
 # Other packages add algorithms to this group of entry points, by name.
 ENTRY_POINTS = "mislid.algorithms"
@@ -216,7 +216,7 @@ def algorithm_names() -> tuple[str, ...]:
 
 
 def as_algorithm(algorithm: Any) -> Any:
-    """The algorithm itself, or the one of this name.
+    """The algorithm of a name; other objects are checked and returned.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def _entry_points() -> EntryPoints:
 
 @cache
 def _entry_points_on(path: tuple[str, ...]) -> EntryPoints:
-    """Entry points of the packages on the path; the search takes a while."""
+    """Entry points of the packages on the path, cached because the search is slow."""
     return entry_points(group=ENTRY_POINTS)
 
 
@@ -269,7 +269,7 @@ def _is_algorithm(value: Any) -> bool:
 
 
 def _loaded(point: EntryPoint) -> Any:
-    """The algorithm of an entry point, which names an object or a class without arguments."""
+    """The algorithm of an entry point: an object, or a class that needs no arguments."""
     package = "another package" if point.dist is None else f"the package {point.dist.name!r}"
     place = f"algorithm {point.name!r}, which {package} adds as {point.value!r},"
     try:

@@ -1,11 +1,11 @@
 """EB-TCI (Jourdan, Degenne, Baudry, de Heide and Kaufmann, 2022): a leader and its challenger.
 
-The incumbents are the leaders, by the estimate. The pair is the one with the least cost plus
-logarithms of its counts, which keep an arm that misleads from waiting for ever; one of its two arms
-is measured, each with probability 1/2.
+The leaders are the incumbents of the estimate. The pair has the least cost plus logarithms of its
+counts; without these, an arm with a misleading mean could wait for ever. One of its two arms is
+measured, each with probability 1/2.
 
 Near alternatives are the pairs that cost nearly as little as the closest alternative. As in
-`geometry.search`: bound every pair, and solve only those that the bounds leave.
+`geometry.search`, every pair is bounded, and only pairs that the bounds do not exclude are solved.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from mislid.stopping.elimination import exempt_settled
 from mislid.stopping.rules import Setup
 from mislid.stopping.state import Setting, State
 
-# So many at most: of more, those that come first.
+# Most near pairs; further ones are ignored.
 MOST_PAIRS = 256
 
 
@@ -55,8 +55,8 @@ class NearPairs(Struct):
     reach: float  # how much more than the closest a pair may cost
     count: int
     closest: int  # the row of the least cost
-    extra: Vector  # (P,) what is added to the cost of every pair
-    costs: Annotated[Vector, ("n",)]  # with what is added
+    extra: Vector  # (P,) added to the cost of every pair
+    costs: Annotated[Vector, ("n",)]  # costs plus `extra`
     challengers: Annotated[Indices, ("n",)]
     incumbents: Annotated[Indices, ("n",)]
     slopes: Annotated[Matrix, ("n", "K")]
@@ -72,7 +72,7 @@ def new_near_pairs(K: int, m: int, most: int = MOST_PAIRS) -> NearPairs:
 def _keep(
     setting: Setting, near: NearPairs, cost: float, i: int, j: int, below: Vector, at: int
 ) -> None:
-    """Keep a pair in row `at`; `below` (K,) is the estimate minus its alternative."""
+    """Store a pair in row `at`; `below` (K,) is the estimate minus its alternative."""
     near.costs[at] = cost
     near.challengers[at], near.incumbents[at] = i, j
     set_slopes(setting, below, near.slopes[at])
@@ -197,7 +197,7 @@ def find_near(
     return True
 
 
-# An arm without measurements counts as one with so many.
+# Number of measurements assumed for an arm without any.
 AT_LEAST = 0.5
 
 
@@ -214,7 +214,7 @@ class TopTwo(Algorithm):
 
 
 class TopTwoStruct(Struct):
-    """The pair."""
+    """Memory of the rule: near pairs and their extra costs."""
 
     near: NearPairs
 

@@ -1,4 +1,4 @@
-"""Command line: commands parse, call the library and print."""
+"""Command line: commands parse arguments, call the library and print results."""
 
 import sys
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command `mislid`; the exit status is 0, 1 after an error, 2 after a wrong call."""
+    """Run the command `mislid`; exit status 1 is an error, 2 a wrong call."""
     try:
         from mislid.cli.app import execute
     except ImportError as problem:

@@ -1,4 +1,4 @@
-"""Results of studies: at the command line, in files, and in a browser."""
+"""Commands that print, export, verify and serve the results of studies."""
 
 from __future__ import annotations
 
@@ -128,9 +128,8 @@ def _status_lines(
 def result_command(study: Study, now: bool, form: str) -> int:
     """Print the answer, best first, and its evidence.
 
-    Before the study has decided there is no answer: that is an error (exit status 1), and --now
-    gives what to report when measuring ends early. Where the data contradict what was declared,
-    nothing is proven: exit status 4.
+    Without a decision there is no answer (exit status 1); --now prints the present best candidates.
+    If the data contradict a declaration, nothing is proven (exit status 4).
     """
     if now:
         found = study.result_now()
@@ -160,7 +159,7 @@ def result_command(study: Study, now: bool, form: str) -> int:
         **{one.name: getattr(result, one.name) for one in fields(result) if one.repr},
         "agrees": result.agrees,
     }
-    lines = {**facts, "proven": None, "contradictions": None}  # the guarantee says the former
+    lines = {**facts, "proven": None, "contradictions": None}  # the guarantee includes `proven`
     refuted = [("CONTRADICTED", words) for words in result.contradictions]
     print_facts(form, facts, [*lines.items(), *refuted])
     return CONTRADICTED if result.contradictions else 0
@@ -170,8 +169,8 @@ def result_command(study: Study, now: bool, form: str) -> int:
 def estimates_command(study: Study, form: str) -> None:
     """Print the mean of each candidate, with an interval.
 
-    Also the model's estimate, whether the candidate is in the answer, and the evidence for that, in
-    nats. All intervals hold at once and at all times with probability 1 - delta.
+    Also prints the model's estimate, whether the candidate is in the answer, and the evidence for
+    that in nats. All intervals hold at once and at all times with probability 1 - delta.
     """
     from mislid.forecast.evidence import estimate_rows
 
@@ -185,12 +184,11 @@ def _print_records(form: str, rows: list[dict[str, Any]], texts: int = 1) -> Non
 @on_study("what-if", "mislid study what-if potency --m 2 --tolerance 0.05")
 @question_options(changes=True)
 def what_if_command(study: Study, form: str, **changes: Any) -> None:
-    """Print what the data say for other questions.
+    """Print what the data say about other questions.
 
     Without options: up to which misspecification the measurements prove the answer, and which ones
     they refute. With options: how many more measurements that question would take. Nothing is
-    changed. If you choose a question by looking at this, its
-    error rate does not hold.
+    changed. If you choose a question by looking at this, its error rate does not hold.
     """
     given = {key: value for key, value in changes.items() if value is not None}
     if given:
@@ -210,8 +208,8 @@ def what_if_command(study: Study, form: str, **changes: Any) -> None:
 def verify_command(file: str, form: str) -> int:
     """Check a certificate, without the study.
 
-    Everything in FILE.json is derived again from its numbers. The exit status is 1 where something
-    does not hold, which is named, and 3 where all holds but nothing is proven.
+    Everything in FILE.json is derived again from its numbers. The exit status is 1 if a statement
+    does not hold, which is printed, and 3 if all hold but nothing is proven.
     """
     from mislid.verification import verify
 
@@ -260,7 +258,7 @@ def export_command(
 
 
 def _events(study: Study) -> list[list[Any]]:
-    """Events with the labels of candidates."""
+    """Rows of events, with the labels of candidates."""
     from mislid.study.events import entry_of
 
     labels, rows = study.register.labels, []
@@ -280,7 +278,7 @@ def _events(study: Study) -> list[list[Any]]:
 def check_command(storage: Storage, name: str, head: str | None, form: str) -> int:
     """Check the seals and events of the log, and the decision.
 
-    The exit status is 1 if anything does not hold, which is printed.
+    Problems are printed; the exit status is then 1.
     """
     from mislid.study import check_study
 
@@ -313,8 +311,8 @@ def serve_command(
 ) -> None:
     """Show studies in a browser, and to programs over HTTP.
 
-    Pages are at http://127.0.0.1:8600. Only this computer can ask, and nothing can be changed,
-    unless --host and --write say otherwise; then a token is needed.
+    Pages are at http://127.0.0.1:8600. Other computers need --host, and changes need --write; both
+    need a token.
     """
     from mislid.server import access, app
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from mislid._formatting import without_password
-from mislid.cli import answers, paper, question, run, trials  # noqa: F401 - they define commands
+from mislid.cli import answers, paper, question, run, trials  # noqa: F401 - define commands
 from mislid.cli.options import app
 from mislid.cli.output import sentence
 from mislid.errors import Interrupted, MislidError
@@ -17,7 +17,7 @@ __all__ = ["app", "execute"]
 
 
 def execute(arguments: Sequence[str] | None) -> int:
-    """Run a command; warnings and errors are one sentence each on stderr."""
+    """Run a command; each warning or error is one sentence on stderr."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = lambda message, *_: click.echo(f"Warning: {message}.", err=True)
@@ -41,7 +41,7 @@ def execute(arguments: Sequence[str] | None) -> int:
 
 
 def _explain(problem: Exception) -> str | None:
-    """One sentence about an expected exception; None for a bug in this package."""
+    """The message for an expected exception; None for a bug in this package."""
     if isinstance(problem, MislidError | OSError):
         return sentence(problem)
     if isinstance(problem, MemoryError):

@@ -1,4 +1,4 @@
-"""The groups of commands, and the options that several commands have."""
+"""Command groups and shared options."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STORAGE = "MISLID_STORAGE"
 def option(
     name: str, kind: Any, text: str, default: Any = None, *names: str, **more: Any
 ) -> Callable[[F], F]:
-    """An option with a value; help shows the default."""
+    """An option with a value; its help shows the default."""
     given = {"type": kind, "default": default, "show_default": True, "help": text, **more}
     return click.option(name, *names, **given)
 
@@ -44,7 +44,7 @@ def several(name: str, to: str, text: str) -> Callable[[F], F]:
 
 
 def all_of(*options: Any) -> Callable[[F], F]:
-    """Several options as one decorator; help lists them in this order."""
+    """One decorator for several options; help lists them in this order."""
 
     def decorated(command: F) -> F:
         for one in reversed(options):
@@ -80,7 +80,7 @@ def app(**_: Any) -> None:
     ),
 )
 def study_group() -> None:
-    """Measure for real, until the best are known.
+    """Run studies: real measurements until the best are known.
 
     A study lives in a storage, named by --storage or MISLID_STORAGE: a file such as lab.db, or
     postgresql://user@host/database. Any number of people and programs may work on it.
@@ -88,7 +88,7 @@ def study_group() -> None:
 
 
 class Names(click.ParamType[str]):
-    """Names of rules. A function gives them when they are needed, so that they cost no import."""
+    """Names of rules, from a function that is called late, since it imports the rules."""
 
     name = "name"
 
@@ -109,13 +109,13 @@ class RuleOption(click.Option):
     type: Names
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Add the names."""
+        """Add the names of rules to the help of the option."""
         name, text = super().get_help_record(ctx) or ("", "")
         return name, f"{text} One of {', '.join(self.type.known())}."
 
 
 def as_noise(text: str) -> Any:
-    """The value of `noise=` in an option: a number, LOW:HIGH, or a word.
+    """The value of `noise=` from an option: a number, LOW:HIGH, or a word.
 
     >>> as_noise("0.2"), as_noise("0:1"), as_noise("unknown")
     (0.2, (0.0, 1.0), 'unknown')
@@ -128,14 +128,14 @@ def as_noise(text: str) -> Any:
 
 
 def trial_number(text: str) -> int:
-    """The number of a trial, in an argument or a cell."""
+    """The number of a trial, from an argument or a cell."""
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise ProblemError(f"trial must be the number of one that was asked; got {shown(text, 40)}")
     return int(text)
 
 
 def _as_address(_: click.Context, __: click.Parameter, text: str | None) -> str | Path:
-    """An address, or a path to a file."""
+    """The address of a database, or the path to a file."""
     if not text:
         raise click.UsageError(
             f"a storage is needed: give --storage, or set {STORAGE}, such as lab.db or "
@@ -164,13 +164,13 @@ misspecification_option = option(
 
 
 def format_option(default: str = "table") -> Callable[[F], F]:
-    """--format."""
+    """The option --format."""
     forms = click.Choice(["table", "json", "csv"])
     return option("--format", forms, "How to print the result.", default, "form")
 
 
 def question_options(*, changes: bool = False) -> Callable[[F], F]:
-    """--m, --misspecification, --delta and --tolerance; none has a default for `changes`."""
+    """Options --m, --misspecification, --delta and --tolerance; `changes` removes defaults."""
     worst = "How much worse than the m-th best a candidate of the answer may be."
     delta = click.FloatRange(0, 0.5, min_open=True)
     return all_of(
@@ -206,7 +206,7 @@ rule_options = all_of(
 
 
 class Signed(click.Command):
-    """A command whose arguments may be negative numbers, which click takes for options."""
+    """A command whose arguments may be negative numbers, which click would read as options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put a space in front of negative numbers."""
@@ -217,7 +217,7 @@ class Signed(click.Command):
 def on_storage(
     name: str, *calls: str, kind: type[click.Command] = click.Command, form: str = "table"
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command on studies that gets a storage open, with --storage, --format and examples."""
+    """A command that receives an open storage, with --storage, --format and examples."""
 
     def made(function: Callable[..., Any]) -> click.Command:
         @functools.wraps(function)
@@ -232,7 +232,7 @@ def on_storage(
 
 
 def on_study(name: str, *calls: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command that gets study NAME of a storage."""
+    """A command that receives study NAME of a storage."""
 
     def made(function: Callable[..., Any]) -> click.Command:
         @functools.wraps(function)
@@ -247,7 +247,7 @@ def on_study(name: str, *calls: str, **more: Any) -> Callable[[Callable[..., Any
 
 
 def open_storage(address: str | Path, *, new: bool = False) -> closing[Storage]:
-    """The storage at this address, closed at the end; a file is made only where `new`."""
+    """The storage at this address, closed at the end; `new` allows a new file."""
     from mislid.study.storage import as_storage
 
     file = str(address).removeprefix("sqlite:///").partition("?")[0]

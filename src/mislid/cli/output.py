@@ -1,4 +1,4 @@
-"""Results as aligned tables, JSON or CSV."""
+"""Output of commands: aligned tables, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 NO_PROOF = "no proof"
 _EMPTY: tuple[Any, ...] = (None, (), [], "")
 Lines = Iterable[tuple[str, Any]]
-"""Labels and values of a table about one thing."""
+"""Labels and values: the rows of a table of facts."""
 
 
 def print_facts(form: str, facts: Mapping[str, Any], lines: Lines | None = None) -> None:
-    """Print facts about one thing as JSON, a line of CSV, or a table of `lines` or the facts.
+    """Print facts as JSON, as a line of CSV, or as a table of `lines` or else of the facts.
 
-    A table leaves out values that are None or empty.
+    A table omits values that are None or empty.
     """
     if form == "json":
         click.echo(as_json(facts))
@@ -38,7 +38,7 @@ def print_facts(form: str, facts: Mapping[str, Any], lines: Lines | None = None)
 def print_rows(
     form: str, heading: Sequence[str], rows: Sequence[Sequence[Any]], texts: int = 1
 ) -> None:
-    """Print several things of one kind; a table aligns the first columns, `texts`, left."""
+    """Print rows with the same columns; a table aligns the first `texts` columns left."""
     if form == "json":
         click.echo(as_json([dict(zip(heading, row, strict=True)) for row in rows]))
     elif form == "csv":
@@ -80,7 +80,7 @@ def _cell(value: Any) -> Any:
 
 
 def as_table(rows: Iterable[Sequence[Any]], texts: int) -> str:
-    """Aligned columns, the first ones flush left, the others right.
+    """Aligned columns: the first `texts` of them left, the others right.
 
     >>> print(as_table([("arm", "mean"), ("C33", 0.9), ("x", None)], texts=1))
     arm  mean
@@ -99,7 +99,7 @@ def as_table(rows: Iterable[Sequence[Any]], texts: int) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a table shows it, with a dash for nothing.
+    """A value in a cell of a table; a dash for None.
 
     >>> shown(["A12", "C33"]), shown(True), shown(())
     ('A12, C33', 'true', '-')
@@ -108,7 +108,7 @@ def shown(value: Any) -> str:
 
 
 def sentence(problem: Exception) -> str:
-    """The message of an exception, with its notes."""
+    """The message of an exception with its notes."""
     notes = " ".join(getattr(problem, "__notes__", []))
     text = f"{problem} ({notes})" if notes else str(problem)
     return text if text.endswith("?") else f"{text}."
@@ -116,7 +116,7 @@ def sentence(problem: Exception) -> str:
 
 @contextmanager
 def figure_if_possible() -> Iterator[None]:
-    """Say that there is no figure, where matplotlib is missing."""
+    """Print that there is no figure if matplotlib is missing."""
     try:
         yield
     except ImportError as problem:
@@ -133,7 +133,7 @@ def is_proven(status: str, stopping: str) -> bool:
 def print_change(
     form: str, study: Study, facts: Mapping[str, Any], lines: Mapping[str, Any]
 ) -> None:
-    """Print what changed in a study, and how it stands."""
+    """Print a change of a study and its status after it."""
     samples, status = study.samples, study.status
     proven = is_proven(status, study.settings.stopping)
     unproven = "" if proven or status == "running" else f", {NO_PROOF}"
@@ -143,7 +143,7 @@ def print_change(
 
 
 def record_change(form: str, study: Study, change: Callable[[], Any]) -> None:
-    """Change a study, and print whether that changed anything and how it stands."""
+    """Change a study; print whether anything changed and the status."""
     events = len(study.events())
     change()
     changed = len(study.events()) > events

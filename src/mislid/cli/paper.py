@@ -1,4 +1,4 @@
-"""`mislid demo`, `reproduce` and `data`: the demonstration, and the paper's work."""
+"""Commands `mislid demo`, `reproduce` and `data`: the paper's demonstration and experiments."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def demo_command(output: str, seed: int) -> None:
 
 
 def _repaint(line: str, *, is_last: bool) -> None:
-    """Show progress on stderr: on a terminal in one line, elsewhere only the last state."""
+    """Show progress on stderr: in one line on a terminal, elsewhere the last state only."""
     if sys.stderr.isatty():
         click.echo(f"\r\033[K{line}", nl=is_last, err=True)
     elif is_last:
@@ -105,7 +105,7 @@ def _outcome(instance: Instance, found: Identification) -> str:
 @data_option
 @option("--output", FOLDER, "Directory; the same call continues there.", "mislid-reproduce")
 def reproduce_command(name: str, output: str, **options: Any) -> int:
-    """Repeat the paper's experiments beside the published numbers.
+    """Repeat the paper's experiments and compare with the published numbers.
 
     OUTPUT/A, and so on, gets report.md and figure.png; the runs are in its directory parts. Without
     data, instances of A, B and C are drawn by the paper's recipe.
@@ -122,7 +122,7 @@ def reproduce_command(name: str, output: str, **options: Any) -> int:
         folder = Path(output) / chosen
         try:
             result = run_experiment(EXPERIMENTS[chosen], folder, tell=tell, **options)
-        except MissingDataError as problem:  # the other experiments may have what they need
+        except MissingDataError as problem:  # other experiments may have their data
             click.echo(f"Error: {chosen}: {sentence(problem)}", err=True)
             status = 1
             continue

@@ -1,4 +1,4 @@
-"""`mislid study create`, `delete`, `add`, `retire` and `redeclare`: questions."""
+"""Commands `mislid study create`, `delete`, `add`, `retire` and `redeclare`."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def create_command(
     """Begin a study: which m of the candidates in a file are best?
 
     FILE has a heading line and one line per candidate: its label in the first column, numbers
-    in the others. Without other columns nothing is known about candidates but what is measured, and
-    --misspecification is left out; with them, leaving it out means that it is not known. In the
+    in the others. Without other columns, leave out --misspecification: only measurements tell
+    about candidates. With them, leaving it out means that it is not known. In the
     file of an instance, .npz or .csv with a column mean, the means are ignored.
     """
     from mislid.study import create_study
@@ -90,7 +90,7 @@ def create_command(
     settings |= given
     if settings["misspecification"] is None:
         settings["misspecification"] = declared
-    create_study(**settings)  # in memory: what is wrong with the question leaves no file behind
+    create_study(**settings)  # in memory first: an invalid question creates no file
     with open_storage(storage, new=True) as place:
         study = create_study(
             study_name=name, storage=place, load_if_exists=load_if_exists, **settings
@@ -113,7 +113,7 @@ def _print_question(form: str, study: Study) -> None:
         "features": None if candidates.features is None else study.features_check().statement,
         "expected": None if settings.budget is None else study.budget_check().statement,
     }
-    # The first labels and the last show whether a wrong column was read.
+    # The first and last labels reveal a wrong column.
     labels = [visible(str(label)) for label in candidates.labels]
     some = ", ".join(labels if len(labels) <= 4 else [*labels[:2], "...", labels[-1]])
     given = len(candidates.shown)
@@ -128,7 +128,7 @@ def _print_question(form: str, study: Study) -> None:
 def _read_candidates(
     file: str, ignored: Sequence[str], noise: str | None, cost: str | None
 ) -> tuple[dict[str, Any], float | None]:
-    """Arguments of `create_study` in a sheet or an instance, and the misspecification there."""
+    """Arguments of `create_study` from a sheet or an instance, and its misspecification."""
     from mislid.io import read_sheet, read_table
 
     sheet = None if Path(file).suffix.lower() == ".npz" else read_sheet(file, "candidate")
@@ -208,7 +208,7 @@ def add_command(study: Study, reason: str | None, form: str, **table: Any) -> No
 @flag("--leave", "Remove it from the question; by default it stays in the comparison.")
 @reason_option
 def retire_command(study: Study, candidate: str, form: str, **options: Any) -> None:
-    """Measure a candidate no more, or exclude it."""
+    """Stop measuring a candidate, or exclude it."""
     label = study.candidates.called(candidate)
     record_change(form, study, lambda: study.retire(label, **options))
 

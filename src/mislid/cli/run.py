@@ -1,4 +1,4 @@
-"""`mislid run` and `mislid bound`: simulated identification, and the samples that it needs."""
+"""Commands `mislid run` and `bound`: simulated identification and its lower bound."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run_command(
 ) -> None:
     """Identify the m best arms of an instance, many times.
 
-    Measurements are simulated. Prints how many of them it took and how often the answer was wrong.
+    Measurements are simulated. Prints their number and how often the answer was wrong.
     FILE is .npz or .csv and may declare the misspecification and the noise.
     """
     from mislid.model import load_instance
@@ -93,10 +93,10 @@ def run_command(
 def bound_command(
     file: str, m: int, delta: float, tolerance: float, form: str, **truth: float | None
 ) -> None:
-    """Print the samples that any method needs.
+    """Print a lower bound on the samples of any method.
 
-    Also the optimal allocation. The samples are a lower bound on the mean of any method with error
-    rate delta. FILE is .npz or .csv.
+    It bounds the mean number of samples of every method with error rate delta. Also prints the
+    optimal allocation. FILE is .npz or .csv.
     """
     from mislid.geometry.time import characteristic_time
     from mislid.model import load_instance

@@ -1,4 +1,4 @@
-"""`mislid study ask`, `tell`, `import`, `correct` and `void`: measurements, and sheets of them."""
+"""Commands `mislid study ask`, `tell`, `import`, `correct` and `void`: trials and sheets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mislid.study import Study, Trial
     from mislid.study.state import StudyState
 
-# Columns of a table: trial, arm and features.
+# Most columns of a printed table: trial, arm and features.
 _COLUMNS = 8
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # Headings of sheets and tables that a feature must not have.
@@ -44,7 +44,7 @@ _NOTES = {
 
 
 def _seconds(text: str) -> float:
-    """Seconds, or a number with a unit."""
+    """Parse a duration in seconds, or with a unit."""
     found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
     if not found or int(found[1]) == 0:
         raise click.BadParameter(f"{text!r} is no time such as 90, 30m, 1h or 2d")
@@ -72,7 +72,7 @@ def ask_command(
     A batch is spread over candidates. The sheet has a line per trial: write what was measured in
     its column `value`, or `fail` in its column `state`, and give it to `mislid study tell`.
     """
-    place = None if sheet is None else _new_sheet(sheet)  # before trials are handed out
+    place = None if sheet is None else _new_sheet(sheet)  # checked before trials are created
     if rest.pop("pending"):
         trials = [trial for trial in study.pending if worker in (None, trial.worker)]
     else:
@@ -120,7 +120,7 @@ def _with_features(study: Study, trials: Sequence[Trial]) -> tuple[list[str], li
 
 
 def _new_sheet(sheet: str) -> Path:
-    """The place of a sheet, where one can be written."""
+    """Check that a sheet can be written to a path."""
     from mislid.io import new_place, require_workbooks
 
     place = new_place(sheet, "--csv")
@@ -156,9 +156,9 @@ def tell_command(
 ) -> None:
     """Report a value, a failed trial, or a filled-in sheet.
 
-    A sheet may be filled in in part, and told again: known values change nothing. Where a sheet has
-    another value than before, the first one stays, which is an error (exit status 1). A sheet with
-    anything wrong in it is refused before any of it is told.
+    A sheet may be partly filled in and reported again: known values change nothing. If a sheet has
+    another value than before, the first one stays, and the exit status is 1. An invalid sheet is
+    refused as a whole.
     """
     from mislid.study.state import COMPLETE, FAIL, StudyState
 
@@ -199,7 +199,7 @@ def tell_command(
 def _read_filled(
     path: str, study: Study, state: StudyState
 ) -> tuple[dict[int, tuple[int, float | None]], list[int]]:
-    """Lines and values of trials in a sheet, None where one failed, and trials with empty lines."""
+    """Trials in a sheet: lines and values (None for failed trials), and those without a value."""
     from mislid.io import read_sheet
 
     table = read_sheet(path, "trial")
@@ -223,7 +223,7 @@ def _read_filled(
 def _read_line(
     row: Mapping[str, str], value: float | str | None, study: Study, state: StudyState
 ) -> tuple[int, float | None, bool]:
-    """The trial of a line, its value, and whether it failed; refuses what cannot be."""
+    """The trial of a line, its value, and whether it failed; checks all three."""
     from mislid.study.measurements import refuse_excluded
 
     name, arm, outcome = (row.get(heading, "") for heading in ("study", "arm", "state"))
@@ -259,8 +259,7 @@ def import_command(
 ) -> None:
     """Add measurements that were not asked for.
 
-    FILE, .csv or .xlsx, has the columns arm and value. All lines are added, or none if anything is
-    wrong.
+    FILE, .csv or .xlsx, has the columns arm and value. An invalid file is refused as a whole.
     """
     from mislid.io import read_sheet
 

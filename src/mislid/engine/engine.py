@@ -42,21 +42,21 @@ if TYPE_CHECKING:
     from mislid.algorithms import Algorithm
     from mislid.model import Instance
 
-# In the published runs every arm starts with so many measurements, and the tube is wider by so much
-# at noise 1.
+# In the published runs, every arm starts with PHANTOM measurements, and the tube is wider by
+# WIDENING at noise 1.
 PHANTOM, WIDENING = 1e-10, 1e-5
 # Rows of `Settled` beyond two for each of the m best arms.
 SPARE_ROWS = 32
-# Larger numbers of measurements are not exact.
+# Largest number of measurements that a float64 holds exactly.
 MOST_SAMPLES = 1 << 53
-# Values of every arm to begin with, where the variance is unknown.
+# Initial values of every arm if the variances are unknown.
 FIRST_VALUES = 5
-# Values of all arms together, beyond the first of each, where they share an unknown variance.
+# Initial degrees of freedom if all arms share an unknown variance.
 FIRST_FREEDOM = 10
 
 
 class Engine:
-    """Takes measurements, proposes the next arm, and judges whether the data are enough.
+    """An identification step by step: observe a value, judge the data, propose the next arm.
 
     Parameters
     ----------
@@ -67,21 +67,22 @@ class Engine:
     stopping
         When to stop: a name, or any object with `judge(view)`.
     seed
-        Of the decisions' random numbers: the n-th decision always sees the same one.
+        Seed of the decisions' random numbers; the n-th decision always uses the same one.
     gamma
-        Test only when the number of samples has grown by this factor since the last test.
+        Factor by which the number of samples must grow between two tests.
     every_arm
         Whether to measure all arms once first; None leaves that to the algorithm.
     truth
-        The instance itself, for algorithms that know it; only a simulation has it.
+        The instance, for algorithms that use the true means; for simulations only.
     cost
-        What a measurement costs, (K,) in any unit; infinity where none can be made any more. By
-        default all cost the same. Rules of the kind `mislid` measure what proves most for its cost.
+        Cost of a measurement of every arm (K,), in any unit; infinite for arms that cannot be
+        measured. By default all costs are equal. Rules such as `mislid` weigh evidence against
+        cost.
 
     Raises
     ------
     ProblemError
-        If a rule does not exist or is not made for the question.
+        If a rule does not exist or does not support the question.
 
     Examples
     --------
@@ -101,7 +102,7 @@ class Engine:
     >>> tried.judge().decided, tried.settled(), engine.samples
     (False, {(1, 2): 36}, 4)
 
-    Another engine goes on from these data:
+    Another engine continues from these data:
 
     >>> other = Engine(engine.question)
     >>> other.reset(tried.counts, tried.sums, tried)
@@ -205,7 +206,7 @@ class Engine:
 
     @property
     def estimate(self) -> Vector:
-        """The model nearest to the means (K,), when they were judged last."""
+        """The model nearest to the means (K,) when they were last judged."""
         return self._state.projected.copy()
 
     @property
@@ -230,12 +231,12 @@ class Engine:
 
     @property
     def last_judged(self) -> int:
-        """Number of samples when the estimate was made; 0 before."""
+        """Number of samples at the last estimate; 0 before the first."""
         return self._state.judged
 
     @property
     def is_midround(self) -> bool:
-        """Whether a round of several measurements goes on, within which there is no test."""
+        """Whether a round of several measurements is incomplete; there are no tests within it."""
         return self._state.queued > 0
 
     @property
@@ -250,7 +251,7 @@ class Engine:
 
     @property
     def unsolved(self) -> int:
-        """How often a search could not certify what it found."""
+        """Number of searches that could not certify their result."""
         return self._state.stalls
 
     @property
@@ -270,10 +271,11 @@ class Engine:
 
     @property
     def scatter(self) -> Vector:
-        """How far the values of every arm are apart (K,); 0 where no noise model asks for it.
+        """The scatter of the values of every arm (K,); 0 if the noise model does not need it.
 
-        Of unknown noise, the sum of squared distances from their mean. Of bounded values, that from
-        guesses of the mean made before each of them, in units of the squared range.
+        For unknown noise, the sum of squared distances of an arm's values from their mean. For
+        bounded values, that of squared distances from a guess of the mean made before each value,
+        in units of the squared range.
         """
         return self._state.scatter.copy()
 
@@ -308,7 +310,7 @@ class Engine:
         observe_sum(self._rules.setting, self._state, *checked, number, apart)
 
     def _pretend(self, arm: int, value: float) -> None:
-        """Add a pretended value, which the noise model may rule out."""
+        """Add a pretended value, which may be impossible under the noise model."""
         observe_sum(self._rules.setting, self._state, arm, 1, value, 0.0)
         self._state.waiting += 1
 
@@ -318,7 +320,7 @@ class Engine:
         Parameters
         ----------
         position
-            Of the random number that the decision sees; the number of samples unless given.
+            Position of the decision's random number; by default the number of samples.
 
         Returns
         -------
@@ -356,17 +358,17 @@ class Engine:
         Parameters
         ----------
         waiting
-            Arms whose measurements are under way.
+            Arms with open measurements.
 
         Returns
         -------
         int or None
-            0 where all of them are under way; None for a rule that plans one at a time.
+            0 if all of them are open; None for a rule that plans one measurement at a time.
 
         Raises
         ------
         ProblemError
-            If something in `waiting` is no arm. A rule that plans one at a time does not look.
+            If `waiting` has an entry that is not an arm; rules without phases do not check.
 
         Examples
         --------
@@ -389,7 +391,7 @@ class Engine:
         np.add.at(asked, np.array(waiting, dtype=np.int64), 1)
         if np.any(self._state.counts[self._design] == 0.0):
             return int(np.count_nonzero(asked[np.unique(self._design)] == 0))
-        # A copy proposes, because this call must not change what happens next.
+        # A copy proposes, because this call must not change later proposals.
         probe = self.copy()
         if waiting:
             probe.propose()
@@ -408,12 +410,12 @@ class Engine:
         Parameters
         ----------
         test
-            True or False whether to test; None tests when it is due.
+            Whether to test; None tests if a test is due.
 
         Returns
         -------
         Verdict
-            Not decided where there was no test.
+            Not decided if there was no test.
 
         Raises
         ------
@@ -479,7 +481,7 @@ class Engine:
         Parameters
         ----------
         position
-            Of the random numbers; the number of samples unless given.
+            Position of the random numbers; by default the number of samples.
 
         Returns
         -------
@@ -508,7 +510,7 @@ class Engine:
         Returns
         -------
         bool
-            True where the rule would answer.
+            True if the rule would answer.
 
         Raises
         ------
@@ -545,7 +547,7 @@ class Engine:
         *,
         scatter: ArrayLike | None = None,
     ) -> None:
-        """Reset to these measurements, as if they had all come at once.
+        """Replace all measurements by these.
 
         Parameters
         ----------
@@ -562,7 +564,7 @@ class Engine:
         ProblemError
             If counts are not whole numbers from 0 on, other numbers are not finite or cannot be
             (sums of arms without counts, values outside the range), `scatter` is missing where it
-            is needed, or `memory` is of other rules. The engine then stays as it was.
+            is needed, or `memory` is of other rules. The engine is then unchanged.
         """
         rules, state = self._rules, self._state
         known = memory._rules if isinstance(memory, Engine) else None
@@ -611,8 +613,8 @@ class Engine:
         Returns
         -------
         dict
-            From (challenger, incumbent) to the number of samples at which the evidence was first
-            found to be enough. Open pairs are not in it.
+            The number of samples at which the evidence of each pair (challenger, incumbent) was
+            first found to be enough. Open pairs are missing.
         """
         known = self._state.settled
         claimed = [int(j) for j in self._state.incumbents if known.rows[j] >= 0]
@@ -638,7 +640,7 @@ class Engine:
         return other
 
     def _for_pretending(self) -> State:
-        """The state for open trials; it is kept, because searches start where the last ended."""
+        """The state for open trials; it is kept, because searches start from the last one."""
         state = self._state
         if self._pretended is None:
             plays = state.play is not state.test
@@ -648,7 +650,7 @@ class Engine:
     def _pretending(self, waiting: Sequence[int] | NDArray[np.int64]) -> Engine:
         """An engine with a separate state that shares the memory of the rules.
 
-        Trials of the arms `waiting` are in it as if they had returned the estimate.
+        It includes trials of the arms `waiting` as if they had returned the estimate.
         """
         other, pretended = copy.copy(self), self._for_pretending()
         arms = np.array(waiting, dtype=np.int64)
@@ -725,12 +727,12 @@ class Engine:
         Raises
         ------
         ProblemError
-            If the batch has arms that there are not, or values that are not finite or that the
-            noise model rules out; nothing is taken in then.
+            If the batch has unknown arms, or values that are not finite or impossible under the
+            noise model; the engine is then unchanged.
 
         Examples
         --------
-        Three values come in, then two trials are asked for while one of arm 1 is open:
+        Three values are told, then two trials are requested while one of arm 1 is open:
 
         >>> from mislid import Model
         >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
@@ -747,9 +749,9 @@ class Engine:
 def check_rules(
     question: Question, algorithm: Any, stopping: StoppingRule, cost: ArrayLike | None
 ) -> Vector | None:
-    """Refuse rules that are not made for a question; the costs (K,), divided by the least one.
+    """Refuse rules that do not support a question; return costs (K,) divided by the least one.
 
-    Costs are infinite where nothing can be measured.
+    Costs are infinite for arms that cannot be measured.
     """
     if question.noise_model in UNDECLARED:
         if stopping.name != "guaranteed":
@@ -783,9 +785,9 @@ def check_rules(
 def new_setting(
     question: Question, algorithm: Any, proven: bool = False, price: Vector | None = None
 ) -> Setting:
-    """The question as kernels read it; a price (K,) is infinite for arms that cannot be measured.
+    """The question for kernels; a price (K,) is infinite for arms that cannot be measured.
 
-    With a proof there are no phantom measurements.
+    Proven rules have no phantom measurements.
     """
     model, at = question.model, coordinates(question.model)
     authors = bool(getattr(algorithm, "authors", False))
@@ -857,13 +859,13 @@ def _first_design(
     can = np.arange(question.K, dtype=np.int64)
     if price is not None:
         can = can[np.isfinite(price)]
-        if not np.isin(basis, can).all():  # some of the basis cannot be measured
+        if not np.isin(basis, can).all():  # some basis arms cannot be measured
             able = Model(question.model.features[can], math.inf)
             others = can[spanner(able)] if can.size > 1 else can
             basis = np.unique(np.concatenate([basis[np.isin(basis, can)], others]))
     design = can if every_arm else basis
     if question.noise_model == "unknown":
-        # Variances are to be estimated, and pairs proved by their own two arms.
+        # Every arm needs an estimated variance, and pairs are proved by their own two arms.
         return np.tile(can, FIRST_VALUES)
     if question.noise_model == "unknown-equal":
         return np.tile(design, 1 + math.ceil(FIRST_FREEDOM / len(design)))

@@ -1,7 +1,7 @@
 """Compiled steps of an engine: a simulated run, and the events of a study.
 
-Rules and sources of rewards are kernels that are called through their addresses, so the steps are
-compiled once for all of them.
+Rules and sources of rewards are kernels that are called by address, so the steps are compiled once
+for all of them.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ class Rules(Struct):
     state: State
     sampler: Struct
     propose: int  # address of a kernel, as `_propose` below
-    own_test: int  # of one as `_own_test`, 0 where the sampling rule has none
+    own_test: int  # address of a kernel, as `_own_test`; 0 if the sampling rule has none
     estimates: bool  # whether the sampling rule reads the projected means
     phased: bool  # whether it plans many measurements at once
     stopping: Struct
-    judge: int  # of one as `_judge`
-    gamma: float  # tests are at least this factor apart in samples
-    patience: int  # no test at so many samples or fewer
-    key: np.uint64  # of the decisions' random numbers
+    judge: int  # address of a kernel, as `_judge`
+    gamma: float  # least factor in samples between two tests
+    patience: int  # no test up to this number of samples
+    key: np.uint64  # key of the decisions' random numbers
 
 
 def _propose(setting: Setting, sampler: Struct, state: State, uniform: float) -> int:
-    """The arm to measure next; `uniform` in [0, 1) is all the randomness there is."""
+    """The arm to measure next; `uniform` in [0, 1) is its only random number."""
     raise NotImplementedError
 
 
@@ -74,7 +74,7 @@ def estimate(rules: Rules, state: State) -> None:
 
 @inner
 def judge(rules: Rules) -> bool:
-    """Estimate and test, as far as the one is needed and the other is due."""
+    """Estimate if needed, and test if a test is due."""
     state = rules.state
     due = state.samples > rules.patience and state.samples > rules.gamma * state.last_test
     if not due and not rules.estimates:
@@ -138,18 +138,18 @@ def advance(
     budget: int,
     pause: int,
 ) -> int:
-    """Go on until an answer, `budget` measurements in all, or `pause` more of them.
+    """Continue to an answer, `budget` measurements in total, or `pause` more of them.
 
-    `design` (n,) is measured first. With `own`, the sampling rule's test takes the place of the
-    stopping rule. The decisions' random numbers come from a key by position, the rewards from
-    `generator`; nothing depends on where a run was paused.
+    `design` (n,) is measured first. With `own`, the sampling rule's test replaces the stopping
+    rule. The decisions' random numbers are determined by key and position, and rewards are drawn by
+    `generator`, so a run does not depend on its pauses.
     """
     setting, state = rules.setting, rules.state
     until = state.samples + pause
     while True:
         samples = state.samples
         planned = samples < design.shape[0]
-        # After a pause the state is judged already; a second time could change its last bits.
+        # After a pause the state is judged already; judging again could change its last bits.
         looking = not planned and not own and state.queued == 0 and state.judged != samples
         if looking and judge(rules):
             return STOPPED
@@ -167,7 +167,7 @@ def advance(
 def tell(rules: Rules, design: Indices, arms: Indices, values: Vector) -> bool:
     """Add measurements and judge; whether the rules decide.
 
-    Not before the first design is measured, nor between the pulls of one round, as in a simulation.
+    As in a simulation, rules do not judge before the first design is measured, nor within a round.
     """
     state = rules.state
     for a in range(arms.shape[0]):

@@ -1,9 +1,9 @@
 """Batches of a study's events, and their replay.
 
-The simulator measures what it proposes at once. In a study answers come late, in any order, or
-never, so a decision is defined as a function of the steps in their order, and of nothing else.
-Every process that replays them calls the same functions on the same numbers in the same order, and
-makes the same choices to the last bit.
+The simulator measures each proposed arm at once. In a study, values may arrive late, in any order,
+or never. A decision is therefore a function of the ordered steps only. Every process that replays
+them calls the same functions on the same numbers in the same order, and makes the same choices to
+the last bit.
 
 - After every step of measurements the means are estimated and the stopping rule is tested, as the
   simulator does after every measurement.
@@ -13,7 +13,7 @@ makes the same choices to the last bit.
   its arm. These values enter neither the data nor a stopping test. A rule keeps what it learns at
   a proposal, such as the gains of MisLid's game.
 
-A step of compiled rules is one call of a kernel; for rules written in Python the same is below in
+A step of compiled rules is one call of a kernel; this module does the same for rules written in
 Python.
 """
 
@@ -40,18 +40,18 @@ Arms = NDArray[np.int64]
 
 
 class Step(NamedTuple):
-    """Measurements, or a request for trials.
+    """One step of a batch: measurements, or a request for trials.
 
     Attributes
     ----------
     arms
-        The arms that were measured; for a request, the arms of trials that are open.
+        The measured arms; for a request, the arms of open trials.
     values
         Their values; zeros for a request.
     trial
-        Number of the first trial that is asked for; -1 for measurements.
+        Number of the first requested trial; -1 for measurements.
     n
-        How many are asked for; 0 for measurements.
+        Number of requested trials; 0 for measurements.
     """
 
     arms: tuple[int, ...]
@@ -61,11 +61,11 @@ class Step(NamedTuple):
 
 
 class EventBatch:
-    """Measurements and requests for trials, in the order in which they came.
+    """Measurements and requests for trials, in order.
 
     Examples
     --------
-    Two values come in, then two trials are asked for while one of arm 2 is open:
+    Two values are told, then two trials are requested while one of arm 2 is open:
 
     >>> batch = EventBatch()
     >>> batch.tell([0, 1], [0.5, 0.7])
@@ -95,8 +95,8 @@ class EventBatch:
         Raises
         ------
         ProblemError
-            If one of them is no sequence, or they differ in length. `Engine.follow` refuses what an
-            engine cannot take in.
+            If one of them is not a sequence, or they differ in length. `Engine.follow` checks the
+            entries.
         """
         try:
             step = Step(tuple(arms), tuple(values))
@@ -151,8 +151,8 @@ class EventBatch:
         Raises
         ------
         ProblemError
-            If there are arms that the question has not, or values that are not finite or that its
-            noise model rules out.
+            If an arm is not in the question, or a value is not finite or impossible under its noise
+            model.
         """
         try:
             arms = np.array(list(chain.from_iterable(step.arms for step in self)))
@@ -226,7 +226,7 @@ def _choose(engine: Engine, waiting: Arms, step: Step) -> Arms:
         chosen[0] = engine._propose(trial)
         waiting, left, trial = chosen[:1], chosen[1:], trial + 1
     elif engine._rules.phased:
-        engine._propose(trial)  # a phase whose values are all told ends, whatever is open
+        engine._propose(trial)  # a phase ends when its values are told, even with open trials
     if left.size and engine.is_compiled:
         loop.choose(engine._rules, engine._for_pretending(), waiting, trial, left)
     elif left.size:
@@ -235,7 +235,7 @@ def _choose(engine: Engine, waiting: Arms, step: Step) -> Arms:
 
 
 def _choose_in_python(engine: Engine, waiting: Arms, trial: int, chosen: Arms) -> None:
-    """As `loop.choose`."""
+    """`loop.choose` for rules written in Python."""
     pretended, estimate = engine._pretending(waiting), engine.estimate
     for place in range(chosen.size):
         if not pretended.is_midround:

@@ -25,12 +25,12 @@ class Verdict:
     decided
         Whether the answer may be given.
     statistic, threshold
-        The evidence for the pair that is hardest to tell apart, and what it has to reach; not a
-        number where a rule has none.
+        The evidence for the pair with the least evidence, and the threshold that it has to reach;
+        nan if the rule has none.
     pair
         That pair (challenger, incumbent), or None.
     answer
-        The m arms that are the best, best first. A rule that leaves it out means the incumbents.
+        The m best arms, best first. By default the incumbents.
     samples
         Number of measurements; the engine fills it in.
 
@@ -50,7 +50,7 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The state of an identification at one moment. It is a copy that a rule may keep.
+    """The state of an identification at one decision; a copy, which a rule may keep.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class View:
     incumbents
         The m arms that are best in the estimate, best first.
     seed
-        Of this moment's random numbers, see `rng`.
+        Seed of this decision's random numbers, see `rng`.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class View:
 
     @cached_property
     def rng(self) -> np.random.Generator:
-        """A random generator of this moment: a repetition of the run draws the same numbers."""
+        """The random generator of this decision; a repeated run draws the same numbers."""
         key, position = self.seed
         return np.random.default_rng(np.random.SeedSequence(key, spawn_key=(position,)))
 
@@ -120,13 +120,13 @@ class View:
 class SamplingProtocol(Protocol):
     """A sampling rule: any object that proposes the arm to measure next.
 
-    Besides, it may have an attribute `every_arm`: whether all arms are measured once first (the
-    default) or only a barycentric spanner of them; and a method `check(question)` that raises a
-    `ProblemError` for questions that it is not made for.
+    It may have an attribute `every_arm`: whether all arms are measured once first (the default) or
+    only a barycentric spanner of them. It may have a method `check(question)` that raises a
+    `ProblemError` for unsupported questions.
 
     Examples
     --------
-    A rule that measures whatever is known least:
+    A rule that measures the arm whose mean is least certain:
 
     >>> class LeastKnown:
     ...     def propose(self, view):
@@ -144,7 +144,7 @@ class SamplingProtocol(Protocol):
         Parameters
         ----------
         view
-            All that is known.
+            The state of the identification.
 
         Returns
         -------
@@ -157,8 +157,8 @@ class SamplingProtocol(Protocol):
 class StoppingProtocol(Protocol):
     """A stopping rule: any object that judges whether the measurements are enough.
 
-    Besides, it may have attributes `name`, and `guaranteed`: whether its error rate is proven to be
-    at most delta. Without it nothing is claimed.
+    It may have attributes `name`, and `guaranteed`: whether its error rate is proven to be at most
+    delta (by default not).
 
     Examples
     --------
@@ -185,7 +185,7 @@ class StoppingProtocol(Protocol):
         Returns
         -------
         Verdict
-            With the answer, unless that is the incumbents.
+            The verdict, with the answer unless that is the incumbents.
         """
 
 
@@ -193,7 +193,7 @@ BLAME = "raised by a rule written in Python"
 
 
 def blame(problem: Exception, rule: str) -> None:
-    """Add a note to an error that names the rule, written by others, that raised it.
+    """Add a note to an error with the name of the user's rule that raised it.
 
     Examples
     --------

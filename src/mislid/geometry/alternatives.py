@@ -1,4 +1,4 @@
-"""The closest alternatives: the models nearest to given means in which another answer is right."""
+"""Closest alternatives: the nearest models to given means with another right answer."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class Alternative(Certified):
     Attributes
     ----------
     model, given, weights, tolerance
-        What was asked: the model set, means (K,), weights (K,), and by how much the challenger
-        must be better.
+        The arguments: the model set, means (K,), weights (K,), and by how much the challenger must
+        be better.
     pair
         (challenger, incumbent).
     means
         The alternative (K,), or nan where no model reverses the pair.
     theta
-        The linear model (d,) that the alternative is near to, which shows that it is a model.
+        The linear part (d,), whose tube contains the alternative: the proof that it is a model.
     cost
         1/2 sum_k weights_k (means_k - given_k)^2; infinite where no model reverses the pair.
     bound
@@ -61,13 +61,13 @@ class Alternative(Certified):
     multipliers, alpha
         The proof of the bound: (K,) with features.T @ multipliers = 0, and a number at least 0.
     incumbents
-        The arms whose pairs were searched; empty where only one pair was asked for.
+        The arms whose pairs were searched; empty if a single pair was solved.
     floor
         The projection's multipliers (K,), which bound every pair of a search from below.
     proofs
         Certificates of pairs for which closed forms on top of the floor do not suffice.
     pairs_solved
-        How many pair problems the search had to solve.
+        Number of pair problems that the search solved.
     """
 
     model: Model
@@ -87,9 +87,9 @@ class Alternative(Certified):
     pairs_solved: int = 1
 
     def _failures(self, rtol: float) -> list[str]:
-        """The alternative is a model that reverses the pair; no such model is nearer.
+        """Check that the alternative is the nearest model that reverses the pair.
 
-        For a search, no other pair has one that is nearer.
+        For a search, also that no other pair has a nearer one.
         """
         failures, problem = [], self._problem
         small = negligible_cost(self.given, self.weights, self.tolerance)
@@ -129,7 +129,7 @@ class PairSolution(NamedTuple):
     """An alternative of a pair with its proof, in new arrays.
 
     Shapes: means (K,), values (d,) of its linear part at the spanner's arms, multipliers (K,).
-    The cost is infinite where no model reverses the pair, and the means then mean nothing.
+    The cost is infinite if no model reverses the pair; the means are then invalid.
     """
 
     cost: float
@@ -141,7 +141,7 @@ class PairSolution(NamedTuple):
 
 
 class PairSolver:
-    """Solves pairs at fixed means (K,) and at the weights (K,) given last."""
+    """Solver of pairs at fixed means (K,) and changeable weights (K,)."""
 
     def __init__(self, model: Model, given: Vector, weights: Vector) -> None:
         self._model = model
@@ -211,7 +211,7 @@ class PairSolver:
 
 
 def refuse_stalled(stalled: bool, pair: tuple[int, int], cost: float, bound: float) -> None:
-    """Raise where a solve did not certify its answer."""
+    """Raise an error if a solve did not certify its answer."""
     if stalled:
         raise CertificateError(
             f"the alternative of challenger {pair[0]} and incumbent {pair[1]} could not be "
@@ -330,7 +330,7 @@ def _structured(
         means, theta = np.full(model.K, np.nan), np.full(model.d, np.nan)
     else:
         theta = coordinates(model).theta(model, solution.values)
-        # The cost of the rounded means, so that anyone recomputes the same number.
+        # The cost of the rounded means, so that it can be recomputed exactly.
         cost = 0.5 * float(np.sum(w * (means - given) ** 2))
     return Alternative(
         model=model,
@@ -349,10 +349,10 @@ def _structured(
 
 
 class AlternativeSearch:
-    """A closest-alternative search with a memory, for sequences of similar means and weights.
+    """Warm-started search for closest alternatives, for sequences of similar means and weights.
 
-    Certificates of the pairs solved so far prune later calls, and their solutions start later
-    solves. Answers are exact whatever the search remembers.
+    Certificates of solved pairs prune later calls, and their solutions start later solves. Answers
+    are exact regardless of this memory.
 
     Parameters
     ----------
@@ -465,9 +465,9 @@ class AlternativeSearch:
         tol: float,
         space: SearchSpace,
     ) -> Proofs:
-        """The certificates that took part in the last search.
+        """The certificates used by the last search.
 
-        Where more pairs were solved than a search keeps, the others are solved once more.
+        Pairs whose certificates the search did not keep are solved again.
         """
         from mislid.geometry.search import CRUDE, DONE
 
@@ -528,8 +528,8 @@ def closest_alternative(
     m
         Number of incumbents, from 1 to K - 1.
     tolerance
-        By how much the challenger must be better, at least 0: what is refuted then is that the
-        answer, m arms, has one that is worse than the m-th best by more than this.
+        By how much the challenger must be better, at least 0. Evidence against all such models
+        proves that no incumbent is worse than the m-th best arm by more than this.
     incumbents
         m different arms; None takes the m best of the means.
 

@@ -1,4 +1,4 @@
-"""The coordinates of the compiled functions, and their workspaces.
+"""Spanner coordinates and workspaces of the compiled functions.
 
 Arms are combinations of the arms of a barycentric spanner, the basis. Whatever the features' scale
 or collinearity, the coordinates X (K, d) are at most 1 in size, and X[basis] is the identity. A
@@ -22,9 +22,9 @@ from mislid.model import Model
 
 # Largest coordinate of arms added late; beyond it their features would have few digits.
 LARGEST = 1e4
-# Certificates that a search remembers: of all pairs if these take no more than ROOM numbers, else
-# enough for those that ever come close. A rule that visits more pairs than are remembered
-# solves each of them again in every round.
+# Certificates that a search keeps: of all pairs if these take at most ROOM numbers, else enough for
+# the near ones. A rule that visits more pairs than are kept solves each of them again in every
+# round.
 ROOM = 1 << 18
 NEAR_SLOTS, NEAR_ROOM = 256, 1 << 23
 

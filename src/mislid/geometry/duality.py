@@ -21,20 +21,20 @@ from mislid._validation import Matrix, Vector, as_number
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
 
-# Tolerated rounding: in A'z = 0 relative to |z|_1 max |A|, in costs, and in an arm's mean relative
-# to its size; and in an arm's mean relative to the largest mean.
+# Tolerated rounding. SLACK: in A'z = 0 relative to |z|_1 max |A|, in costs, and in an arm's mean
+# relative to its size. LARGEST_SLACK: in an arm's mean relative to the largest mean.
 SLACK = 1e-9
 LARGEST_SLACK = 1e-13
-# The multipliers of so many arms, the heaviest, are summed exactly. The inequality of Cauchy and
-# Schwarz bounds those of all others; it loses a fifth of their sum if all are alike.
+# The multipliers of the HEAVY heaviest arms are summed exactly. The Cauchy-Schwarz inequality
+# bounds the others; it loses a fifth of their sum if all are alike.
 HEAVY = 128
-# Closed-form bounds count times this, so that pairs that cost hardly more than the cheapest one are
-# proved by multipliers.
+# Factor of closed-form bounds; pairs that cost hardly more than the cheapest are then proved by
+# multipliers.
 TRUST = 0.99
 # Largest number of array entries at a time.
 MOST_NUMBERS = 1 << 16
 
-# (challenger, incumbent) in each row: what an answer could have wrong.
+# A pair (challenger, incumbent) in each row.
 Pairs = NDArray[np.int64]
 Arms = NDArray[np.int64]
 
@@ -73,12 +73,12 @@ class Check:
 
 
 class Certified:
-    """An answer with its proof: a model, its cost, and a lower bound on all other costs."""
+    """Base class of answers with a proof: a model, its cost, and a lower bound on all costs."""
 
     __slots__ = ()
 
     def check(self, rtol: float = 1e-6) -> Check:
-        """Verify with plain NumPy that this is the model asked for, and that none is nearer.
+        """Verify with plain NumPy that the answer is a valid model and that none is nearer.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class Certified:
         Returns
         -------
         Check
-            True where everything holds; otherwise it lists what does not.
+            True if every statement holds; otherwise it lists those that fail.
 
         Raises
         ------
@@ -171,7 +171,7 @@ def no_proofs(K: int) -> Proofs:
 
 
 def _one_proof(multipliers: Vector, alpha: float, pair: tuple[int, int] | None) -> Proofs:
-    """Without a pair, alpha is 0 and any arm stands for it."""
+    """A single proof; without a pair (for the projection), alpha is 0."""
     return Proofs(np.array([pair or (0, 0)]), multipliers[None, :], np.array([float(alpha)]))
 
 
@@ -193,7 +193,8 @@ def _of_unit_size(proofs: Proofs) -> tuple[Matrix, Vector]:
 def proved_bounds(problem: PairProblem, proofs: Proofs, theta: Vector | None = None) -> Vector:
     """The lower bound that each proof (n,) gives.
 
-    `theta` (d,) only helps rounding: where A'z = 0 the means may be measured from any linear model.
+    `theta` (d,) only reduces rounding: since A'z = 0, any linear model may be subtracted from the
+    means.
     A bound is infinite where v = 0 shows that no model reverses the pair.
     """
     model, means, weights, tolerance = problem
@@ -237,7 +238,7 @@ def proved_bound(
 
 
 def unstructured_bounds(problem: PairProblem, pairs: Pairs) -> Vector:
-    """The bound (n,) of z = 0 for each pair: what it costs where features say nothing."""
+    """The bound (n,) of z = 0 for each pair: its cost without structure."""
     (_, means, weights, tolerance), (i, j) = problem, pairs.T
     gap = np.maximum(means[j] - means[i] + tolerance, 0.0)
     heavy = (weights[i] > 0.0) & (weights[j] > 0.0)
@@ -253,7 +254,7 @@ def is_unstructured(model: Model, means: Vector, tolerance: float) -> bool:
 
 
 def pair_bounds(problem: PairProblem, pairs: Pairs, proofs: Proofs) -> Vector:
-    """A lower bound (n,) on the cost of each pair: no structure, or a proof that is feasible.
+    """A lower bound (n,) on the cost of each pair, without structure or by a feasible proof.
 
     It is infinite where no model reverses the pair: its arms have the same features, and the tube
     is narrower than half the tolerance.
@@ -295,7 +296,7 @@ def balanced(X: Matrix, weights: Vector, multipliers: Vector, alpha: float = 0.0
     """The multipliers (K,), moved onto X'z = 0 where rounding has left them too far from it.
 
     The columns of X (K, d) span those of the features, with entries of at most one. The move is the
-    least in sum_k dz_k^2 / w_k, which is what it can take from the bound.
+    least in sum_k dz_k^2 / w_k, which limits its effect on the bound.
     """
     imbalance = multipliers @ X
     size = float(np.sum(np.abs(multipliers))) + 2.0 * alpha
@@ -396,10 +397,10 @@ def rival_failures(
     floor: Vector | None,
     proofs: Proofs | None,
 ) -> list[str]:
-    """Which pairs of the incumbents are not proved to cost at least `target`.
+    """Messages for pairs of the incumbents that are not proved to cost at least `target`.
 
-    Proved without structure, by multipliers on file, or by closed forms on top of the floor, the
-    projection's multipliers (K,).
+    Proofs are without structure, by stored multipliers, or by closed forms on top of the floor,
+    the projection's multipliers (K,).
     """
     model = problem.model
     pairs = all_pairs(model.K, np.array(incumbents))
@@ -444,9 +445,9 @@ def closed_form_bounds(
     """Lower bounds (n,) on the costs of pairs by multipliers in closed form.
 
     A pair's multipliers z_lin = (D A V^-1 A' - I) u, u = e_j - e_i, V = A'DA, are optimal where the
-    model is linear, z = 0 where it has no structure: s z_lin is scaled as proves most. The pair's
-    bound adds to that of all models by the projection's multipliers `floor` (K,). Where `exactly`,
-    nothing is left out to save time.
+    model is linear, z = 0 where it has no structure; s z_lin has the best scale s. The pair's bound
+    is added to that of all models by the projection's multipliers `floor` (K,). With `exactly`, the
+    sums have no shortcuts, and bounds are not reduced by TRUST.
     """
     bounds, model = unstructured_bounds(problem, pairs), problem.model
     if math.isinf(model.misspecification):
@@ -466,8 +467,8 @@ def closed_form_bounds(
 class _LinearBounds:
     """Bounds of multipliers s z_lin, for the best s in [0, 1].
 
-    With the weighted features' triangular factor R and C = A R^-1, a pair's z_lin is
-    D C c - u for c = C_j - C_i, and what it weighs is |c|^2.
+    With the weighted features' triangular factor R and C = A R^-1, a pair has
+    v = u + z_lin = D C c for c = C_j - C_i, and sum_k v_k^2 / w_k = |c|^2.
     """
 
     def __init__(self, problem: PairProblem, heavy: int) -> None:

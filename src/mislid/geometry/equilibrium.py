@@ -32,23 +32,24 @@ from mislid.geometry.duality import (
 )
 from mislid.model import Model
 
-# A query returns every pair whose cost is within this factor of the least: its cut is needed soon.
+# A query returns every pair whose cost is within this factor of the least; such cuts are likely to
+# be needed.
 RATIO = 1.5
 MOST_CALLS = 1000
-# The simplex method may cycle; it is stopped after so many steps for each row and column.
+# Most steps of the simplex method, which may cycle, per row and column.
 MOST_PIVOTS = 5
-# A gap that has not shrunk in so many calls is due to the search and will not close.
+# A gap that has not shrunk in this many calls is due to the search and will not close.
 MOST_IDLE = 40
-# Queries give this share of the gap to all arms. It costs no more than that, and alternatives at
-# weights of zero make shallow cuts.
+# Share of the gap that queries may lose by giving weight to all arms: alternatives at zero weights
+# make shallow cuts.
 EVERYWHERE = 0.1
-# A cut or an arm takes part in a mixture where it has at least this share of the average.
+# A cut or an arm is part of a mixture if its weight is at least this share of the average.
 PART = 0.1
-# Cuts that are kept, and returned by a query, beyond multiples of the number that take part.
+# Extra cuts that are kept, and returned by a query, beyond multiples of those in the mixture.
 SPARE = 200
-# More cuts are forgotten if the gap is at most this share of the gap at the last time.
+# Cuts are dropped again once the gap is at most this share of the gap at the last time.
 SHRUNK = 0.8
-# Numbers in multipliers that are remembered, and that are processed at a time.
+# Most numbers in kept multipliers, and in those processed at a time.
 MOST_KEPT, MOST_NUMBERS = 1 << 22, 1 << 17
 
 
@@ -149,7 +150,7 @@ def solve_game(
 
 
 class _Game:
-    """Both sides of H as they close in, and the alternatives seen so far."""
+    """The current bounds on H and the alternatives found so far."""
 
     def __init__(self, means: Vector, noise: Vector, pool: Cuts, best: Vector) -> None:
         self._means, self._noise = means, noise
@@ -190,20 +191,21 @@ class _Game:
         return unit if unit > 0.0 else 1.0
 
     def equilibrium(self, calls: int) -> Equilibrium:
-        """Both sides with what proves them."""
+        """Both sides of H with their proofs."""
         return Equilibrium(self.lower, self.upper, self.best, self._mixture, self._support, calls)
 
     def times(self) -> str:
-        """Both sides of T = 1 / H in words."""
+        """Both sides of T = 1 / H as text, for messages."""
         longest = 1.0 / self.lower if self.lower > 0.0 else np.inf
         return f"{1.0 / self.upper!r}, {longest!r}"
 
     def _forget(self, ahead: Vector) -> None:
-        """Keep the cuts that take part and those lowest at the game's allocation.
+        """Keep the cuts of the mixture and those lowest at the game's allocation.
 
-        Few where the gap has shrunk since the last time; or the same cuts would come and go.
+        Few are kept only if the gap has shrunk since the last time; otherwise the same cuts would
+        be dropped and found again.
         """
-        # A vertex mixes no more cuts than there are arms, whatever else is as good.
+        # A vertex mixes at most as many cuts as there are arms.
         self.parts = min(int(np.sum(self._cuts)), ahead.size)
         gap = self.upper - self.lower
         most = SPARE + (4 if gap <= SHRUNK * self._gap_then else 12) * self.parts
@@ -290,12 +292,12 @@ class UnstructuredSearch:
         return Near(costs, costs, pairs, means, np.zeros((order.size, self._model.d)))
 
     def prove(self, weights: Vector, target: float) -> Proofs:
-        """Nothing: the costs without structure are closed forms."""
+        """No proofs: the costs without structure are closed forms."""
         return no_proofs(weights.size)
 
 
 class PairSearch:
-    """All pairs within a ratio of the cheapest one, solving few others.
+    """Search for all pairs within a ratio of the cheapest one, which solves few others.
 
     Pairs are visited in the order of their bounds: by closed forms, which exclude most pairs, and
     by the multipliers of earlier solves.
@@ -333,7 +335,7 @@ class PairSearch:
         return self._near(weights, _cheapest(found, ratio * best, limit))
 
     def prove(self, weights: Vector, target: float) -> Proofs:
-        """Proofs for every pair of which no closed form proves that it costs `target`."""
+        """Proofs for every pair whose closed-form bound is below `target`."""
         needed = np.flatnonzero(self._aim(weights) < target)
         if needed.size == 0:
             return no_proofs(self._model.K)
@@ -380,7 +382,7 @@ class PairSearch:
         K, d = self._model.K, self._model.d
         means = np.array([solution.means for solution in found.values()]).reshape(-1, K)
         values = np.array([solution.values for solution in found.values()]).reshape(-1, d)
-        # The costs of the rounded means, so that anyone recomputes the same numbers.
+        # The costs of the rounded means, so that they can be recomputed exactly.
         costs = 0.5 * (means - self._means) ** 2 @ weights
         bounds = np.minimum([solution.bound for solution in found.values()], costs)
         thetas = coordinates(self._model).theta(self._model, values.T).T

@@ -88,8 +88,8 @@ def gram(X: Matrix, spanner: Indices, rest: Indices, h: Vector, out: Matrix) -> 
 def cholesky(H: Matrix, d: int) -> None:
     """Replace the lower triangle of H[:d, :d] by its Cholesky factor, with inverted pivots.
 
-    A pivot that rounding made non-positive is replaced by a huge one, which removes its
-    direction from every solution instead of letting noise decide it.
+    A pivot that rounding made non-positive is replaced by a huge one, which removes its direction
+    from every solution; otherwise rounding would determine it.
     """
     for a in range(d):
         for b in range(a):
@@ -105,7 +105,7 @@ def cholesky(H: Matrix, d: int) -> None:
 
 @inner_loop
 def is_above(H: Matrix, d: int, level: float) -> bool:
-    """Whether H[:d, :d] - level I is positive definite; its factor takes the place of H."""
+    """Whether H[:d, :d] - level I is positive definite; its factor overwrites H."""
     for a in range(d):
         H[a, a] -= level
     cholesky(H, d)

@@ -42,7 +42,7 @@ from mislid.geometry.steps import (
 
 SOLVED, STALLED, INFEASIBLE = 0, 1, 2
 
-# A cost below this multiple of the largest one in sight is zero up to rounding.
+# A cost below this multiple of the largest scale of costs is zero up to rounding.
 ROUNDING = 1e-28
 # Accuracy for inputs that are too hard for the requested one.
 LOOSE, LOOSE_ABSOLUTE = 1e-6, 1e-18
@@ -101,7 +101,7 @@ def _prepare(theta: Vector, state: int, space: NewtonSpace) -> None:
 
 @inner
 def _move(t: float, theta: Vector, space: NewtonSpace) -> bool:
-    """Take the step; return whether no arm changed whether it touches, once evaluated."""
+    """Take the step; return whether the set of arms that touch a wall is unchanged."""
     for a in range(theta.shape[0]):
         theta[a] += t * space.step[a]
     for k in range(space.upper.shape[0]):
@@ -129,7 +129,7 @@ def _start(theta: Vector, space: NewtonSpace) -> int:
     for a in range(theta.shape[0]):
         theta[a] += short / unit * space.step[a]
     _prepare(theta, int(UPPER_LOWER), space)
-    # From the edge, where the tube does all it can, to where the linear part alone reverses.
+    # From the edge, where the tube reverses as much as possible, to where the linear part suffices.
     for a in range(theta.shape[0]):
         space.step[a] *= 2.0 * space.eps / unit
     times(space.X, space.spanner, space.rest, space.step, space.step_x)

@@ -54,7 +54,7 @@ class NewtonSpace(Struct):
     hasty: bool  # whether to give up if the first attempt certifies nothing
     upper: PerArm  # distance of the mean above the tube's upper wall
     lower: PerArm  # and above its lower wall
-    step_x: PerArm  # what the step does to the linear values
+    step_x: PerArm  # change of the linear values by the step
     multipliers: PerArm
     curvature: PerArm
     old_curvature: PerArm
@@ -82,7 +82,7 @@ class NewtonSpace(Struct):
 
 @inner
 def set_problem(i: int, j: int, eps: float, tol: float, level: float, space: NewtonSpace) -> None:
-    """Ask for the alternative of a pair, or for the projection, of the means in `space`."""
+    """Set the problem: the alternative of a pair, or the projection, of the means in `space`."""
     space.i, space.j = i, j
     space.eps, space.tol, space.level = eps, tol, level
 
@@ -122,7 +122,7 @@ def _fit_rest(mu: Vector, space: NewtonSpace, centre: Vector) -> None:
 def set_centre(mu: Vector, space: NewtonSpace, centre: Vector) -> None:
     """Fill centre (d,) with a linear fit to the means, from which they are then measured.
 
-    So the common level of the means costs no digits. Needs the metric.
+    This avoids a loss of digits by the common level of the means. Needs the metric.
     """
     fill(centre, 0.0)
     _fit_rest(mu, space, centre)

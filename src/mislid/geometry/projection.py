@@ -39,11 +39,11 @@ class Projection(Certified):
     Attributes
     ----------
     model, given, weights
-        What was asked: the model set, means (K,) and weights (K,).
+        The arguments: the model set, means (K,) and weights (K,).
     means
         The projection (K,) = features @ theta + deviation.
     theta
-        Its linear part (d,): of all that fit, the nearest to weighted least squares.
+        Its linear part (d,): of all possible ones, the nearest to weighted least squares.
     deviation
         Its distance from linearity (K,), at most the misspecification.
     cost
@@ -101,7 +101,7 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     Raises
     ------
     ProblemError, CertificateError
-        For the reasons that `pair_alternative` names.
+        As in `pair_alternative`.
 
     Examples
     --------
@@ -167,8 +167,8 @@ def _below(space: NewtonSpace, theta: Vector) -> Vector:
 def _nearest(space: NewtonSpace, found: Vector, cost: float) -> Vector:
     """The minimiser nearest to zero in the metric of the weights.
 
-    A proximal term of size r moves it by O(r); two sizes, one half the other, cancel that. Where
-    that is not as cheap as the theta already `found`, the latter stands.
+    A proximal term of size r moves it by O(r); extrapolation from two sizes, one half the other,
+    cancels that. If the result costs more than the theta already `found`, the latter is returned.
     """
     from mislid.geometry.newton import SOLVED, minimise
 
@@ -185,7 +185,7 @@ def _nearest(space: NewtonSpace, found: Vector, cost: float) -> Vector:
 
 
 def _deviation(model: Model, means: Vector, theta: Vector) -> Vector:
-    """What is not linear in the means (K,), clipped to the tube."""
+    """The deviation of the means (K,) from linearity, clipped to the tube."""
     eps = model.misspecification
     deviation: Vector = means - model.features @ theta
     return np.clip(deviation, -eps, eps) if math.isfinite(eps) else deviation
@@ -222,7 +222,7 @@ def _weighted_least_squares(X: Matrix, means: Vector, weights: Vector) -> Vector
     root = np.sqrt(weights[weighted] / np.max(weights))
     rows = orthonormal[weighted] @ directions
     c = np.zeros(X.shape[1])
-    # The second round removes what the first rounded away in arms with small features.
+    # The second round corrects rounding errors of the first in arms with small features.
     for _ in range(2):
         rest = means[weighted] - X[weighted] @ c
         y = _graded_least_squares(root[:, None] * rows, root * rest)

@@ -1,4 +1,4 @@
-"""Compiled search for the closest alternative: bound every pair, and solve few.
+"""Compiled search for the closest alternative, which bounds every pair and solves few.
 
 Visit the pairs in increasing order of a lower bound. A pair with a crude bound gets a better one; a
 pair with a good bound is solved. The search ends when the next bound exceeds the best cost. The
@@ -52,7 +52,7 @@ class SearchSpace(Struct):
     direction: PerFeature
     bounds: Annotated[Vector, ("P",)]
     quality: Annotated[Indices, ("P",)]
-    exempt: Annotated[Indices, ("P",)]  # 1 for pairs that the caller leaves out
+    exempt: Annotated[Indices, ("P",)]  # 1 for pairs that the caller excludes
     slot: Annotated[Indices, ("P",)]
     heap: Annotated[Indices, ("P",)]
     challengers: ArmOrder  # K - m of them
@@ -135,7 +135,7 @@ def _linear_bound(i: int, j: int, eps: float, tol: float, space: SearchSpace) ->
 
 @inner
 def _centre_means(mu: Vector, space: SearchSpace) -> None:
-    """Measure the means from the centre, so that their common level costs no digits."""
+    """Subtract the centre from the means, so that their common level loses no digits."""
     newton = space.newton
     times(newton.X, newton.spanner, newton.rest, space.middle, space.linear)
     for k in range(mu.shape[0]):
@@ -169,7 +169,7 @@ def _keep_projection(mu: Vector, space: SearchSpace) -> None:
 def aim_at_projection(w: Vector, found: SearchSpace, space: SearchSpace) -> None:
     """Prepare to search the pairs around the projection in `found`, at other weights.
 
-    The projection is a model and its own projection, at no cost.
+    The projection is a model, so it is its own projection at no cost.
     """
     set_metric(w, space.newton)
     copy(found.linear, space.linear)

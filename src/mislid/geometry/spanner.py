@@ -116,7 +116,7 @@ def _swap_until_small(X: Array, basis: Arms) -> None:
 
 
 def _first_largest(values: Array) -> int:
-    """The first index whose value is the largest up to rounding, so that ties do not wander."""
+    """The first index whose value is largest up to rounding: ties do not depend on rounding."""
     return int(np.argmax(values >= (1.0 - _SLACK) * np.max(values)))
 
 
@@ -140,8 +140,8 @@ def _refined(features: Array, X: Array, basis: Arms) -> Array:
 def _exact_residual(A: Array, X: Array, B: Array) -> Array:
     """A - X B (K, d) as if computed with twice the digits and then rounded.
 
-    X and B are cut into slices so short that their products and sums round nothing; what rounds
-    when the products are subtracted is carried along.
+    X and B are cut into slices so short that their products and sums are exact; the rounding
+    errors of subtracting the products are added up separately.
     """
     bits = (53 - math.ceil(math.log2(X.shape[1] + 1))) // 2
     right = _slices(B, 0, bits)

@@ -360,7 +360,7 @@ def graded_step(proximity: float, pinned: bool, space: NewtonSpace) -> None:
 def graded_newton_step(
     proximity: float, state: int, space: NewtonSpace
 ) -> tuple[float, float, float]:
-    """`newton_step` for weights that the normal equations cannot carry."""
+    """`newton_step` for weights over too many orders of magnitude for the normal equations."""
     symmetric_times(space.metric, space.drift, space.pull)
     graded_step(proximity, is_pinned(state), space)
     times(space.X, space.spanner, space.rest, space.step, space.step_x)

@@ -1,4 +1,4 @@
-"""The characteristic time: how many samples any method needs, and how to spread them."""
+"""The characteristic time: a lower bound on the samples of any method, and their allocation."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TimeProblem(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CharacteristicTime:
-    """Both sides of the characteristic time T, with what proves them.
+    """Lower and upper bounds on the characteristic time T, with their proofs.
 
     `lower <= T <= upper`; `value` is their geometric mean, so it is off by at most rtol / 2.
     `mixture` (n,) of the `alternatives` (n, K) proves `lower`: no allocation can tell all of them
@@ -84,7 +84,7 @@ class CharacteristicTime:
     Attributes
     ----------
     model, means, m, noise, tolerance, rtol
-        What was asked, as validated: means (K,) and noise (K,).
+        The validated arguments: means (K,) and noise (K,).
     lower, upper
         Both sides of T, proved.
     allocation
@@ -150,10 +150,10 @@ class CharacteristicTime:
         return self.lower if self.lower == self.upper else math.sqrt(self.lower * self.upper)
 
     def samples(self, delta: float) -> float:
-        """value * kl(1 - delta, delta): what any method with error rate delta needs on average.
+        """value * kl(1 - delta, delta): the mean samples that any method needs at error rate delta.
 
         Theorem 1 of the paper, with the divergence of its proof instead of log(1 / (2.4 delta)).
-        It is as accurate as `value`; `lower` in its place gives a proved lower bound.
+        It is as accurate as `value`; with `lower` instead of `value`, it is a proved bound.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class CharacteristicTime:
         Returns
         -------
         Check
-            True where everything holds; otherwise it lists what does not.
+            True if every statement holds; otherwise it lists those that fail.
         """
         failures = self._side_failures()
         failures += distribution_failures(self.allocation, "allocation")
@@ -336,7 +336,7 @@ def _floor(model: Model, problem: TimeProblem, weights: Vector) -> Vector:
 
 
 def _endless(model: Model, problem: TimeProblem, tie: Cuts) -> CharacteristicTime:
-    """The means are their own closest alternative, which no allocation can tell from them."""
+    """The infinite time of means that are their own closest alternative."""
     return CharacteristicTime(
         model,
         *problem,
@@ -367,7 +367,7 @@ def distribution_failures(weights: Vector, name: str) -> list[str]:
 
 
 def pair_failures(named: Pairs, means: Vector, m: int, what: str) -> list[str]:
-    """Which of the pairs (n, 2) that something names are no pairs of the top m of means (K,)."""
+    """Messages for pairs (n, 2) that are not pairs of the top m of the means (K,)."""
     allowed = {(i, j) for i, j in all_pairs(means.size, top_arms(means, m)).tolist()}
     return [
         f"{what} {n} names ({i}, {j}), which is no pair of top {m}"

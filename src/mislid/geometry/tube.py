@@ -1,7 +1,7 @@
 """The smallest misspecification of given means: their Chebyshev distance from the linear models.
 
-One linear program finds it. `mislid.model` imports this module when an instance is asked for its
-deviation; that is the one import that points up.
+One linear program finds it. `mislid.model` imports this module for the deviation of an instance,
+which is the only import against the order of the layers.
 """
 
 from __future__ import annotations

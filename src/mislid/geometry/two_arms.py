@@ -9,7 +9,7 @@ from mislid.geometry.linalg import fill
 from mislid.geometry.newton import SOLVED
 from mislid.geometry.search import SearchSpace
 
-# Cost and certified bound of a search agree to this.
+# Relative accuracy of a search.
 ACCURACY = 1e-10
 
 Closest = tuple[int, float, int, int]
@@ -28,7 +28,7 @@ def is_wide(eps: float, given: Vector, tol: float) -> bool:
 
 @inner
 def pair_cost(given: Vector, weights: Vector, i: int, j: int, tol: float) -> float:
-    """The least cost of i over j by tol when only these two arms move."""
+    """The least cost of models in which i beats j by tol, if only these two arms move."""
     gap = given[j] - given[i] + tol
     if gap <= 0.0 or weights[i] == 0.0 or weights[j] == 0.0:
         return 0.0
@@ -72,8 +72,8 @@ def closest_unstructured(
 ) -> Closest:
     """Status, cost and pair (challenger, incumbent) of the cheapest pair, whose two arms meet.
 
-    Row BELOW of `space.arms` is left at given minus the alternative; pairs that row EXEMPT of
-    `space.pairs` marks are left out.
+    `space.below` is set to given minus the alternative; pairs marked in `space.exempt` are left
+    out.
     """
     m, challengers, below = incumbents.shape[0], space.challengers, space.below
     list_challengers(given.shape[0], incumbents, challengers)

@@ -1,4 +1,4 @@
-"""The paper's data: published files with checksums, drugs against epilepsy, and Last.fm.
+"""The paper's data: published instances, drugs against epilepsy, and Last.fm.
 
 A data directory holds instances/*.npz, lastfm/user_artists.dat and epilepsy/*.csv.
 """
@@ -42,10 +42,10 @@ __all__ = [
 
 VARIABLE = "MISLID_DATA"
 DOWNLOADS = "downloads"
-# Seconds without a byte.
+# Timeout of a download in seconds without data.
 PATIENCE = 30.0
-# The columns of the drugs' rewards: the file has no heading, this is the order of the authors'
-# program, and the averages are the means of D.
+# The columns of the drugs' rewards. The file has no heading; the order is that of the authors'
+# program, and the columns' averages are the means of instance D.
 _REWARDED = (
     "Hydroxyzine",
     "Acetazolamide",
@@ -58,7 +58,7 @@ _REWARDED = (
     "Flumazenil",
     "Fg-7142",
 )
-# The only names that the authors' pickles refer to; their modules depend on NumPy's version.
+# The only names in the authors' pickles; their modules depend on NumPy's version.
 _NUMPY = {
     "_reconstruct": np.empty(0).__reduce__()[0],
     "ndarray": np.ndarray,
@@ -68,7 +68,7 @@ _NUMPY = {
 
 
 class _Arrays(pickle.Unpickler):
-    """Unpickles plain values and NumPy arrays; the pickle can name nothing else."""
+    """Unpickler of plain values and NumPy arrays that refuses all other names."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module.partition(".")[0] != "numpy" or name not in _NUMPY:
@@ -77,10 +77,10 @@ class _Arrays(pickle.Unpickler):
 
 
 def instance_file(content: bytes, name: str) -> bytes:
-    """Convert an instance that the paper's authors pickled to a .npz file of this name.
+    """Convert an instance pickled by the paper's authors to a .npz file of this name.
 
-    They kept features as a (d, K) matrix `X`, means as `scores`. The misspecified version of A is
-    the linear one with 5 added to the fourth best mean.
+    The pickles have features as a (d, K) matrix `X` and means as `scores`. The misspecified version
+    of A is the linear one with 5 added to the fourth best mean.
     """
     try:
         pickled = _Arrays(io.BytesIO(content)).load()
@@ -95,14 +95,14 @@ def instance_file(content: bytes, name: str) -> bytes:
 
 
 def instance_digest(content: bytes) -> str:
-    """SHA-256 of features and means in a .npz file, whose other bytes depend on the writer."""
+    """SHA-256 of features and means in a .npz file; its other bytes depend on the writer."""
     table = npz_table(content, "the instance")
     arrays = [np.ascontiguousarray(one, dtype="<f8") for one in (table.features, table.means)]
     return sha256(b"".join(array.tobytes() for array in arrays))
 
 
 def archive_member(content: bytes, name: str) -> bytes:
-    """Extract the one file of this name from a .zip archive, whatever folder it is in."""
+    """Extract the one file of this name from any folder of a .zip archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             places = [place for place in archive.namelist() if place.rpartition("/")[2] == name]
@@ -114,15 +114,15 @@ def archive_member(content: bytes, name: str) -> bytes:
 
 
 def sha256(content: bytes) -> str:
-    """The checksum of a file's bytes, in hexadecimal digits."""
+    """The SHA-256 checksum of a file's bytes, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 class DataFile(NamedTuple):
     """A file of the data directory: `make` gives its bytes from those at `url` and its name.
 
-    `digest` of the bytes made must be `checksum`; it is SHA-256 unless the bytes of equal contents
-    may differ. Where `downloaded`, the SHA-256 of the download, is known, a download with another
+    `digest` of these bytes must equal `checksum`; it is SHA-256 unless equal contents may have
+    different bytes. If `downloaded`, the SHA-256 of the download, is known, a download with another
     one is never opened.
     """
 
@@ -135,7 +135,7 @@ class DataFile(NamedTuple):
 
     @property
     def download(self) -> str:
-        """The name of the download while it is kept."""
+        """The file name of the stored download."""
         return unquote(self.url.rpartition("/")[2])
 
     def is_right(self, place: Path) -> bool:
@@ -175,7 +175,7 @@ class Collection(NamedTuple):
         Returns
         -------
         bool
-            True if `mislid data fetch` has nothing to do.
+            True if `mislid data fetch` would download nothing.
 
         Examples
         --------
@@ -188,7 +188,7 @@ class Collection(NamedTuple):
 
 
 def _files(name: str, *how: Any) -> tuple[DataFile, ...]:
-    """The files that the registry has in the folder of this name."""
+    """The registered files in the folder of this name."""
     lines = files(__package__).joinpath("registry.csv").read_text(encoding="utf-8").splitlines()
     listed = [line.split(",") for line in lines if line.startswith(f"{name}/")]
     return tuple(DataFile(path, right, url, got, *how) for path, right, url, got in listed)
@@ -217,11 +217,11 @@ CATALOGUE = {
         _files("epilepsy"),
     ),
 }
-"""The collections that `fetch` knows, by their names."""
+"""The collections of `fetch`, by name."""
 
 
 def data_directory(data: str | os.PathLike[str] | None = None) -> Path:
-    """The directory given, else the one that MISLID_DATA names, else the user's cache directory.
+    """The data directory: the given one, else that of MISLID_DATA, else the user's cache.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def data_directory(data: str | os.PathLike[str] | None = None) -> Path:
     ProblemError
         Where `data` is no path.
     MissingDataError
-        Where no directory is named, and the user has none for caches.
+        Where no directory is given and the user has no cache directory.
 
     Examples
     --------
@@ -279,7 +279,7 @@ def locate(path: str, data: str | os.PathLike[str] | None = None) -> Path:
     Raises
     ------
     MissingDataError
-        Where the directory does not have it.
+        Where the file is missing.
     ProblemError
         Where `path` or `data` is no path.
 
@@ -323,15 +323,15 @@ def fetch(
     *,
     progress: bool = False,
 ) -> tuple[Path, ...]:
-    """Download the files of a collection that the data directory does not have; give all paths.
+    """Download the missing files of a collection, and return the paths of all.
 
-    Files that are there with the right checksum are left alone, others are downloaded and checked.
-    A file saved by hand as `downloads/NAME` is used in place of its download.
+    Files with the right checksum are kept, others are downloaded and checked. A file saved by hand
+    as `downloads/NAME` replaces its download.
 
     Parameters
     ----------
     name
-        Of the collection: instances, lastfm or epilepsy.
+        Name of the collection: instances, lastfm or epilepsy.
     data
         The data directory; by default that of MISLID_DATA, else the cache.
     progress
@@ -347,10 +347,10 @@ def fetch(
     ProblemError
         Where no collection has this name, or `data` is no path.
     MissingDataError
-        Where a file cannot be downloaded, is not the published one, or cannot be saved; the
-        message says how to get it by hand.
+        Where a file cannot be downloaded or saved, or is not the published one; the message says
+        how to get it by hand.
     MissingPackageError
-        Where something must be downloaded, without pooch.
+        Where pooch is missing and a file must be downloaded.
 
     Examples
     --------
@@ -371,7 +371,7 @@ def fetch(
 
 
 def _fetch_file(file: DataFile, folder: Path, progress: bool) -> None:
-    """Download a file, convert it, check it, and write it whole."""
+    """Download a file, convert it, check it, and write it whole or not at all."""
     target, kept = folder / file.path, folder / DOWNLOADS / file.download
     try:
         made = file.make(_download(file, kept, progress), target.name)
@@ -395,7 +395,7 @@ def _fetch_file(file: DataFile, folder: Path, progress: bool) -> None:
 
 
 def _download(file: DataFile, place: Path, progress: bool) -> bytes:
-    """The bytes of a download, or of a file that was saved by hand in its place."""
+    """The bytes of a download, or of a file saved by hand in its place."""
     try:
         import pooch
     except ImportError:
@@ -417,8 +417,8 @@ class Epilepsy(NamedTuple):
     scores
         Known effects by drug: 1 antiepileptic, -1 proconvulsant, 0 unknown.
     rewards
-        A row for each of 18 patients and a column for each of 10 drugs. Draws of its rows are an
-        environment: `mislid.simulation.Table(drugs.rewards)`.
+        A row for each of 18 patients and a column for each of 10 drugs. The environment that
+        resamples the rows is `mislid.simulation.Table(drugs.rewards)`.
     """
 
     signatures: DataFrame
@@ -429,8 +429,8 @@ class Epilepsy(NamedTuple):
 def epilepsy(data: str | os.PathLike[str] | None = None) -> Epilepsy:
     """The drug-repurposing data: the 27 of 509 drugs whose effect is known.
 
-    The paper speaks of 175 drugs of known effect; the published scores have 27:
-    docs/reproduce.md.
+    The paper reports 175 drugs of known effect; the published scores have 27 (see
+    docs/reproduce.md).
 
     Parameters
     ----------
@@ -445,7 +445,7 @@ def epilepsy(data: str | os.PathLike[str] | None = None) -> Epilepsy:
     Raises
     ------
     MissingDataError
-        Where the directory does not have the files.
+        Where the files are missing.
     FileFormatError
         Where a file is not the published one.
     MissingPackageError
@@ -484,7 +484,7 @@ class LastFm(NamedTuple):
         user and a column for each artist, both by their ids.
     user_features, artist_features
         Shapes (U, r) and (A, r); their inner products are the best approximation of the rewards by
-        a matrix of rank r. The users' carry the singular values.
+        a matrix of rank r. The singular values are factors of the users' features.
     """
 
     rewards: DataFrame
@@ -511,15 +511,15 @@ class LastFm(NamedTuple):
 def listening(
     counts: DataFrame, *, min_listeners: int = 120, min_artists: int = 10, rank: int = 80
 ) -> LastFm:
-    """Prepare listening counts like the paper: filter, log scale, singular value decomposition.
+    """Prepare listening counts as the paper does: filter, log scale, singular value decomposition.
 
     Parameters
     ----------
     counts
         A row for each user and artist, with the columns userID, artistID and weight.
     min_listeners, min_artists
-        Keep artists with at least so many listeners, then users with so many of those artists.
-        Each rule is applied once: some artists have fewer listeners left in the end.
+        Least number of an artist's listeners, then least number of a user's remaining artists.
+        Each filter is applied once, so some artists have fewer listeners in the end.
     rank
         Number of features, at most the number of users and of artists.
 
@@ -531,7 +531,7 @@ def listening(
     Raises
     ------
     ProblemError
-        Where fewer users or artists are left than the rank.
+        Where the remaining users or artists are fewer than the rank.
 
     Examples
     --------
@@ -559,7 +559,7 @@ def listening(
     logarithms = np.log1p(table)
     rewards = logarithms / logarithms.to_numpy().max()
     left, values, right = np.linalg.svd(rewards.to_numpy(), full_matrices=False)
-    # A decomposition fixes each pair of vectors up to one sign; ours has the largest positive.
+    # Signs are free in a decomposition: choose them so that the largest entries are positive.
     largest = np.abs(right).argmax(axis=1)
     signs = np.sign(right[np.arange(right.shape[0]), largest])
     return LastFm(rewards, (left * values * signs)[:, :rank], (right.T * signs)[:, :rank])
@@ -584,7 +584,7 @@ def lastfm(data: str | os.PathLike[str] | None = None) -> LastFm:
     Raises
     ------
     MissingDataError
-        Where the directory does not have the file.
+        Where the file is missing.
     FileFormatError
         Where the file is not the published one.
     MissingPackageError

@@ -1,7 +1,7 @@
-"""The demonstration: one identification on an embedded instance, beside its rivals.
+"""The demonstration: mislid and its rivals on an embedded instance.
 
-The features of the instance help and mislead: they save most of the measurements of a method
-without features, and a method that trusts them gives a wrong answer.
+The features of the instance help, but are misspecified: with them, mislid needs far fewer
+measurements than a method without features, and a method that trusts them gives a wrong answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 M, DELTA, MISSPECIFICATION, NOISE = 3, 0.05, 0.25, 0.5
 # Rivals may never stop; mislid takes about 1,400 measurements.
 BUDGET = 50_000
-# Three standardised descriptors, and the gain in potency over a reference in log units.
+# Three standardised descriptors, and the gain in potency over a reference, in log units.
 COMPOUNDS = {
     "MX-01": (0.3, -0.2, -0.9, -0.74),
     "MX-02": (-0.1, 0.5, 0.2, 0.71),
@@ -58,7 +58,7 @@ METHODS: Mapping[str, Method] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demo:
-    """The runs of the demonstration by method, and the characteristic times of its instance."""
+    """Results of the demonstration: runs by method, and characteristic times of the instance."""
 
     instance: Instance
     found: Mapping[str, Identification]
@@ -82,7 +82,7 @@ def demo_instance() -> Instance:
 
 
 def run_demo(seed: int = 0) -> Demo:
-    """Identify with every method."""
+    """Run every method on the instance."""
     instance = demo_instance()
     found: dict[str, Identification] = {}
     for name, method in METHODS.items():

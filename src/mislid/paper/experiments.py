@@ -1,4 +1,4 @@
-"""Records of experiments, and the paper's five as data."""
+"""Definitions of experiments, and the paper's five."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["EXPERIMENTS", "Case", "Experiment", "Method", "Recipe"]
 
 DELTA = 0.05
 HEURISTIC, GUARANTEED = "heuristic", "guaranteed"
-# Tells an instance's random numbers from those of runs, which are the children 0, 1, ...
+# Seed sequence child of an instance's random numbers; runs have the children 0, 1, ...
 BRANCH = 2**31
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Gaussian features and parameter, both with largest entry 1.
+    """A random instance: Gaussian features and parameter, both scaled to largest entry 1.
 
-    `deviation` adds Gaussian deviations with that largest size, `raised` adds to the mean of the
-    best arm outside the m best. The paper shows one instance each; to be of like difficulty, an
-    instance is drawn again until the m-th best mean is at least `gap` from its neighbours
-    (before one is raised).
+    `deviation` is the largest size of added Gaussian deviations; `raised` is added to the mean of
+    the best arm outside the m best. The paper has one instance per experiment. For a similar
+    difficulty, an instance is redrawn until the m-th best mean is at least `gap` from its
+    neighbours (before one is raised).
     """
 
     K: int
@@ -40,7 +40,7 @@ class Recipe:
     raised: float = 0.0
 
     def draw(self, seed: int, misspecification: float) -> Instance:
-        """Draw an instance with unit noise; recipes that differ in `raised` only share all else.
+        """Draw an instance with unit noise; `raised` changes one mean and nothing else.
 
         Examples
         --------
@@ -78,15 +78,15 @@ class Method:
     algorithm, stopping
         As in `mislid.identify`.
     margin
-        The mean number of samples agrees with the published one if it differs by at most this
-        share of it. It also agrees if the runs cannot tell the two means apart. None if the
-        published runs were of another instance; then there is no verdict.
+        Largest relative difference at which the mean number of samples agrees with the published
+        one. The means also agree if their difference is not significant. None if the published
+        runs were of another instance, so that the means are not compared.
     remark
         A known reason for a mean that differs, for the report.
     options
         Further arguments of `mislid.identify`.
     most
-        Most runs of a slow method, however many the others do.
+        Largest number of runs, for slow methods.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Method:
 
     @property
     def label(self) -> str:
-        """The name, with the stopping rule where it is not that of the paper.
+        """The name, with the stopping rule if it is not the paper's.
 
         >>> Method("our default", "mislid", GUARANTEED).label
         'our default, guaranteed'
@@ -123,18 +123,17 @@ class Case:
     Attributes
     ----------
     name
-        In tables, and for the directory of its runs.
+        Name in tables and of the directory of the runs.
     instance
         The name of the published instance.
     m
         Number of best arms to find.
     misspecification
-        The one that algorithms are told.
+        The misspecification that algorithms are given.
     methods
-        Each with another label.
+        Methods with distinct labels.
     recipe
-        Draws an instance like the published one where that is missing. None where only the
-        published instance will do.
+        Distribution of instances that replace a missing published one; None if nothing can.
     """
 
     name: str
@@ -146,7 +145,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """The misspecification in words."""
+        """The title of the case in reports: its misspecification."""
         return f"misspecification {self.misspecification:g}"
 
     @property
@@ -161,16 +160,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Cases that are run and shown together.
+    """An experiment: cases that are run and shown together.
 
     Attributes
     ----------
     name, title
-        Its name for commands, and a description.
+        The name in commands, and a description.
     runs
         Number of runs of every method, unless `Method.most` is less.
     cases
-        Each with another name.
+        Cases with distinct names.
     notes
         Sentences for the report.
     """
@@ -183,13 +182,13 @@ class Experiment:
 
 
 def _tricks(learner: str, margin: float = 0.1) -> Method:
-    """MisLid as published on real data, which tested when samples had grown by a fifth."""
+    """MisLid as published on real data, with a test whenever samples have grown by a fifth."""
     algorithm = "mislid-authors-tricks" if learner == "AdaHedge" else "mislid-authors-greedy"
     return Method(f"MisLid, tricks, {learner}", algorithm, margin=margin, options={"gamma": 1.2})
 
 
 def _slack(slack: float) -> Method:
-    """LUCB as published on real data, which stopped with a slack in the answer."""
+    """LUCB as published on real data, with a tolerance in its stopping rule."""
     return Method(f"LUCB, slack {slack:g}", "lucb-authors", options={"tolerance": slack})
 
 
@@ -225,7 +224,7 @@ A = Experiment(
     "the second instance are within 0.98 of a linear model, not 5.",
 )
 
-# B: MisLid is told a misspecification that is too small, right, or too large.
+# B: MisLid with a misspecification that is too small, right, or too large.
 _B_RECIPE = Recipe(K=15, d=8, m=3, gap=0.2, deviation=1.0)
 
 
@@ -243,7 +242,7 @@ B = Experiment(
     "linear model: even 0.5 is not too small.",
 )
 
-# C: what the learner is paid: default, aggressive or no optimism.
+# C: gains of the learner: default, aggressive or without optimism.
 _C_OTHER_INSTANCE = (
     "The published file carries settings of another instance (K = 10, d = 9, m = 2), so the "
     "published mean cannot be compared with ours, which is on B's instance."
@@ -289,8 +288,8 @@ D = Experiment(
     "the published mean is 39,688.",
 )
 
-# E: which 4 of 103 artists a user of Last.fm likes best. Numbers of runs are such that all of it
-# takes less than an hour on two cores.
+# E: which 4 of 103 artists a user of Last.fm likes best. The numbers of runs keep the whole below
+# an hour on two cores.
 _E_METHODS = (
     _LINGAPE,
     _slack(0.02),

@@ -26,12 +26,12 @@ def write_report(result: Result) -> None:
     Parameters
     ----------
     result
-        As `run_experiment` gives it.
+        The result of `run_experiment`.
 
     Raises
     ------
     MissingPackageError
-        Without matplotlib, when all but the figure is written.
+        Without matplotlib; all files but the figure are then written.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def write_report(result: Result) -> None:
 
 
 def table_text(result: Result) -> str:
-    """The tables of an experiment: one row per method, ours beside the published."""
+    """The tables of an experiment: one row per method, with our and the published numbers."""
     parts = []
     for case in result.experiment.cases:
         outcomes = result.of(case)
@@ -96,7 +96,7 @@ def report_text(result: Result) -> str:
 
 
 def _row(outcome: Outcome, exact: bool) -> list[str]:
-    """Ours, the published, the difference of the means, and whether means and error rates agree."""
+    """Our and the published numbers, the difference of means, and whether they agree."""
     method, ours, published = outcome.method, outcome.statistics, outcome.published
     cells = [method.name, method.stopping, *_cells(ours)]
     if published is None:
@@ -133,7 +133,7 @@ def _remarks(result: Result) -> list[str]:
 
 
 def _markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table, aligned for those who read it as text.
+    """A Markdown table with aligned columns.
 
     >>> print(_markdown(["method", "b"], [["LUCB", "2"]]))
     | method | b   |
@@ -146,7 +146,7 @@ def _markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def rate_interval(wrong: int, runs: int) -> tuple[float, float]:
-    """Exact interval for an error rate (Clopper and Pearson 1934).
+    """Exact confidence interval for an error rate (Clopper and Pearson 1934).
 
     Examples
     --------
@@ -161,7 +161,7 @@ def rate_interval(wrong: int, runs: int) -> tuple[float, float]:
 
 
 def draw_result(result: Result) -> Figure:
-    """A line with a box for every method, in a panel for each case; published means are dashed."""
+    """Box plots by method, in a panel for each case; dashed lines are published means."""
     cases = result.experiment.cases
     drawn = [result.of(case) for case in cases]
     heights = [height_of(len(outcomes)) for outcomes in drawn]

@@ -1,6 +1,7 @@
-"""From raw data to a linear model with a measured misspecification (the paper's Section 5).
+"""Learned representations: linear models with a measured misspecification (Section 5).
 
-A network learns features in which rewards are nearly linear; fewer features cost more.
+A network learns features in which rewards are nearly linear. Fewer features have a larger
+misspecification.
 """
 
 from __future__ import annotations
@@ -34,36 +35,36 @@ __all__ = ["Representation", "learn"]
 
 Rows = NDArray[np.intp]
 
-# Share of the rows that is left out of the training to test it.
+# Share of the rows that is held out for testing.
 TESTED = 0.2
-# Rows a step: few enough that an epoch of a short table is several steps.
+# Batch size: few enough rows that an epoch of a short table has several steps.
 SMALLEST, LARGEST, STEPS = 16, 256, 16
-# Training ends after so many epochs in which the loss fell by less than TOLERANCE in all; the
+# Training ends after PATIENCE epochs in which the loss fell by less than TOLERANCE in total. The
 # loss is half the mean squared error in units of the rewards' variance.
 PATIENCE, TOLERANCE = 10, 1e-4
-# Units of a layer; two such layers have 800 MB of weights between them.
+# Most units of a layer; the weights between two such layers take 800 MB.
 WIDEST = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Representation:
-    """Means of K candidates as a linear model: `features @ theta` up to `misspecification`.
+    """A linear model of the means of K candidates: `features @ theta` up to `misspecification`.
 
     Attributes
     ----------
     features
         Shape (K, d), one row per candidate.
     theta
-        The network's own parameters (d,) in these coordinates.
+        The network's last-layer parameters (d,) in these coordinates.
     means
         Average rewards of the candidates (K,).
     names
         Their labels, or None.
     r2_train, r2_test
-        Share of the rewards' variance explained on the rows that the network was trained on and on
-        those left out; nan where all rewards of that part are equal.
+        Share of the rewards' variance explained on the training rows and on the held-out rows; nan
+        where all rewards of that part are equal.
     tested
-        Indices of the rows left out.
+        Indices of the held-out rows.
 
     Examples
     --------
@@ -110,22 +111,21 @@ class Representation:
 
     @cached_property
     def least_misspecification(self) -> float:
-        """The same for the best theta there is: the smallest tube that contains the means."""
+        """The misspecification for the best theta: the smallest tube that contains the means."""
         return smallest_misspecification(self.features, self.means)
 
     @property
     def rank(self) -> int:
-        """Dimension that the features span; units that never fire do not count."""
+        """Dimension of the features' span; units that are always 0 do not count."""
         tolerance = 10 * max(self.features.shape) * np.finfo(np.float64).eps
         values = np.linalg.svd(self.features, compute_uv=False)
         return int(np.count_nonzero(values > tolerance * values[0]))
 
     def reduce(self, d: int | None = None) -> Representation:
-        """The same candidates with d orthogonal features of the same spread.
+        """Reduce the features to d orthogonal ones, scaled to the same spread.
 
-        They are the directions along which the candidates spread most, by a singular value
-        decomposition. As many as the rank, the default, lose nothing: predictions and the span stay
-        the same.
+        They are the directions of largest spread, by a singular value decomposition. By default
+        their number is the rank, and predictions and span stay the same.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Representation:
         Raises
         ------
         ProblemError
-            Where d is no integer from 1 to the rank.
+            Where d is not an integer from 1 to the rank.
         """
         wanted = self.rank if d is None else as_count(d, "d", 1)
         if wanted > self.rank:
@@ -152,14 +152,14 @@ class Representation:
     def to_instance(
         self, *, noise: ArrayLike = 1.0, misspecification: float | None = None
     ) -> Instance:
-        """The instance that algorithms run on.
+        """The instance of this model and these means.
 
         Parameters
         ----------
         noise
             Standard deviation of rewards: one for all candidates, or one for each.
         misspecification
-            What the model declares; by default the `misspecification` measured here.
+            The declared misspecification; by default the measured one.
 
         Returns
         -------
@@ -194,7 +194,7 @@ def learn(
     seed: int = 0,
     epochs: int = 200,
 ) -> Representation:
-    """Learn features in which rewards are nearly linear, and measure how nearly.
+    """Learn features in which rewards are nearly linear, and measure the misspecification.
 
     A network with rectified linear units is trained to predict y (n,) from X (n, p). The
     activations of its last hidden layer, of `width` units, and a constant become the candidates'
@@ -212,11 +212,11 @@ def learn(
     names
         K labels.
     hidden, width
-        Sizes of the layers before the last one, and of that.
+        Sizes of the hidden layers before the last one, and of the last one.
     seed
-        Of the split, the network's first weights and the order of the rows.
+        Seed of the split, the initial weights and the order of the rows.
     epochs
-        Most passes over the rows; fewer where the loss no longer falls.
+        Most passes over the rows; training ends earlier if the loss no longer falls.
 
     Returns
     -------
@@ -267,7 +267,7 @@ def learn(
             raise ProblemError(f"{rule} in the rows for training; all of these are equal")
 
     centre, scale = rows[fitted].mean(axis=0), rows[fitted].std(axis=0)
-    # Rounding leaves a constant column a spread that is not quite zero.
+    # By rounding, the spread of a constant column may differ from zero.
     scale[(np.ptp(rows[fitted], axis=0) == 0.0) | (scale == 0.0)] = 1.0
     offset, unit = float(rewards[fitted].mean()), float(rewards[fitted].std())
     inputs = ((rows[fitted] - centre) / scale).astype(np.float32)
@@ -297,7 +297,7 @@ def learn(
 
 
 def _distinct(rows: Matrix, rewards: Vector) -> tuple[Matrix, Vector]:
-    """The distinct rows in the order in which they come, and the mean reward of each."""
+    """The distinct rows, in order of first occurrence, and the mean reward of each."""
     # Adding zero turns -0.0 into 0.0.
     kept, first, group = np.unique(rows + 0.0, axis=0, return_index=True, return_inverse=True)
     means = np.bincount(group.ravel(), rewards) / np.bincount(group.ravel())
@@ -321,10 +321,9 @@ def _train(
     seed: int,
     epochs: int,
 ) -> Any:
-    """A trained `MLPRegressor`.
+    """Train an `MLPRegressor`.
 
-    Linear algebra runs in one thread, so that the same seed gives the same network whatever the
-    number of cores.
+    Linear algebra runs in one thread, so the network does not depend on the number of cores.
     """
     try:
         from sklearn.neural_network import MLPRegressor
@@ -336,11 +335,11 @@ def _train(
     regressor = MLPRegressor(
         hidden_layer_sizes=tuple(layers),
         batch_size=min(max(y.size // STEPS, SMALLEST), LARGEST, y.size),
-        # A number would shuffle the rows the same way in every epoch.
+        # An integer seed would shuffle the rows in the same way in every epoch.
         random_state=np.random.RandomState(np.random.MT19937(seed)),
     )
     with threadpool_limits(limits=1), warnings.catch_warnings():
-        # It turns Ctrl-C into a warning; the next epoch would follow.
+        # scikit-learn turns Ctrl-C into a warning and would train on.
         warnings.filterwarnings("error", message="Training interrupted")
         for _ in range(epochs):
             try:

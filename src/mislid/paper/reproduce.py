@@ -1,4 +1,4 @@
-"""Runs of experiments, kept on disk and resumed, and their statistics beside the published ones.
+"""Resumable runs of experiments, and their statistics beside the published ones.
 
 The published statistics come from the authors' result files (clreda/misspecified-top-m, MIT
 licence). Standard deviations divide by n - 1, as the paper's do.
@@ -27,8 +27,8 @@ from mislid.simulation.replicate import Row, replicate_rows, summarise
 __all__ = ["Comparison", "Outcome", "Result", "Statistics", "compare", "published_statistics"]
 __all__ += ["run_experiment", "statistics_of"]
 
-# Called with a case, a method, the number of finished runs and of all: before the first, after
-# each, and at the end, where all may have been there already.
+# Called with a case, a method and the numbers of finished and of all runs: before the first run,
+# after each, and at the end, also if all runs were on disk already.
 Tell = Callable[[Case, Method, int, int], object]
 ORIGIN = "the files come from the authors' https://github.com/clreda/misspecified-top-m"
 # Confidence of intervals; a test rejects at 1 - LEVEL.
@@ -36,18 +36,18 @@ LEVEL = 0.99
 
 
 class Statistics(NamedTuple):
-    """Statistics of several runs.
+    """Statistics of runs.
 
     Attributes
     ----------
     runs
         Number of runs.
     mean, std
-        Of their samples.
+        Mean and standard deviation of the samples.
     wrong
         Number of wrong answers.
     seconds
-        The mean of their times; None where it was not published.
+        Mean duration; None if it was not published.
     """
 
     runs: int
@@ -58,7 +58,7 @@ class Statistics(NamedTuple):
 
 
 def statistics_of(rows: Sequence[Row]) -> Statistics:
-    """The statistics of runs.
+    """Compute the statistics of runs.
 
     Examples
     --------
@@ -98,11 +98,11 @@ def published_statistics() -> dict[tuple[str, str], Statistics]:
 
 
 class Comparison(NamedTuple):
-    """Ours less the published.
+    """Comparison of our statistics with the published ones.
 
-    `low` and `high` are the ends of Welch's interval for the difference of the mean samples,
-    `relative` is the difference as a share of the published mean, and `p_wrong` the probability of
-    error counts as far apart as these if both had one rate (Fisher's exact test).
+    `low` and `high` are the ends of Welch's interval for our mean samples minus the published,
+    `relative` is the difference as a share of the published mean, and `p_wrong` the p-value of
+    equal error rates (Fisher's exact test).
     """
 
     relative: float
@@ -111,12 +111,12 @@ class Comparison(NamedTuple):
     p_wrong: float
 
     def agrees(self, margin: float) -> bool:
-        """Whether the means differ by less than this share, or by no more than chance explains."""
+        """Whether the relative difference is below the margin, or not significant."""
         return abs(self.relative) <= margin or self.low <= 0.0 <= self.high
 
     @property
     def errors_agree(self) -> bool:
-        """Whether the runs leave it open that the error rates are equal."""
+        """Whether equal error rates are not rejected."""
         return self.p_wrong >= 1.0 - LEVEL
 
 
@@ -154,9 +154,9 @@ class Outcome:
     Attributes
     ----------
     case, method, instance
-        The question and the rule.
+        The case, the method and the instance.
     rows
-        One for every run.
+        One row per run.
     """
 
     case: Case
@@ -171,13 +171,13 @@ class Outcome:
 
     @property
     def published(self) -> Statistics | None:
-        """The authors' statistics; None where they published none."""
+        """The authors' statistics; None if they are not published."""
         return published_statistics().get((self.case.name, self.method.label))
 
 
 @dataclass(frozen=True)
 class Result:
-    """A finished experiment, as `run_experiment` gives it.
+    """The result of an experiment.
 
     Attributes
     ----------
@@ -186,11 +186,11 @@ class Result:
     folder
         The directory of the runs.
     seed
-        Of all random numbers.
+        Seed of all random numbers.
     exact
-        Whether the instances are those that were published.
+        Whether the instances are the published ones.
     outcomes
-        One for every method on every case.
+        One outcome for every method on every case.
     """
 
     experiment: Experiment
@@ -210,7 +210,7 @@ class Result:
         Returns
         -------
         list of Outcome
-            In the order of its methods.
+            Outcomes in the order of the methods.
         """
         return [outcome for outcome in self.outcomes if outcome.case == case]
 
@@ -225,9 +225,9 @@ def run_experiment(
     data: str | os.PathLike[str] | None = None,
     tell: Tell = lambda case, method, done, runs: None,
 ) -> Result:
-    """Do the runs that `output` does not have yet.
+    """Run an experiment; runs that are already in `output` are not repeated.
 
-    Without data, instances that have a recipe are drawn from it with the seed.
+    Without data, instances with a recipe are drawn from it with the seed.
 
     Parameters
     ----------
@@ -236,9 +236,10 @@ def run_experiment(
     output
         Directory that keeps the runs; the same call resumes.
     runs
-        Of every method, but for those with a lower limit. By default as the experiment says.
+        Number of runs per method, unless the method has a lower limit; by default the
+        experiment's.
     seed
-        Of all random numbers.
+        Seed of all random numbers.
     jobs
         Number of processes.
     data
@@ -303,10 +304,10 @@ def run_experiment(
 def find_instances(
     experiment: Experiment, seed: int, data: str | os.PathLike[str] | None
 ) -> tuple[dict[str, Instance], bool]:
-    """The instances of an experiment by case, and whether they are the published ones: all or none.
+    """The instances of an experiment by case, and whether all of them are the published ones.
 
-    Without data they are drawn with the seed; `MissingDataError` where one has no recipe, or where
-    the data directory was named and lacks it.
+    If any published instance is missing, all are drawn with the seed. `MissingDataError` if one
+    has no recipe, or if the data directory was given and lacks one.
     """
     try:
         found = {

@@ -1,4 +1,4 @@
-"""Pictures of a study's candidates, of single runs, and of many (the paper's Figure 1)."""
+"""Pictures of candidates, single runs, and many runs (the paper's Figure 1)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Candidates that are drawn; a report has all of them in a table.
+# Most candidates in a picture; the table of a report has all.
 MOST = 40
-# More dots than these would make a drawing in vectors too large.
+# Most dots per group in a vector drawing.
 MANY = 50
-# A linear axis hides what is more than this many times smaller than the largest.
+# Largest ratio of values on a linear axis.
 SPREAD = 30.0
-# Letters of a name in one line, and half the height of a box.
+# Characters of a name in one line, and half the height of a box.
 LONGEST, BOX = 32, 0.26
 
 
@@ -39,12 +39,12 @@ def draw_candidates(overview: Overview) -> Figure:
     Parameters
     ----------
     overview
-        The study, as `Study.overview` gives it.
+        The overview from `Study.overview`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        With the best 40 candidates.
+        A figure of the best 40 candidates.
 
     Raises
     ------
@@ -75,9 +75,9 @@ def draw_candidates(overview: Overview) -> Figure:
 
 
 def _plot_means(axes: Axes, overview: Overview, rows: NDArray[np.int64]) -> None:
-    """Mean, confidence interval and the model's estimate; those of the answer are in colour.
+    """Plot means, confidence intervals and the model's estimates, with the answer in colour.
 
-    Intervals that are much wider than most leave the picture.
+    Intervals that are much wider than most are cut off.
     """
     places, inside = np.arange(rows.size), np.isin(rows, overview.leaders)
     axes.hlines(places, 0.0, 1.0, transform=axes.get_yaxis_transform(), color=RULE, lw=0.5)
@@ -102,7 +102,7 @@ def _plot_means(axes: Axes, overview: Overview, rows: NDArray[np.int64]) -> None
 
 
 def _plot_shares(axes: Axes, overview: Overview, rows: NDArray[np.int64]) -> None:
-    """The share of the measurements of each candidate."""
+    """Plot the share of the measurements of each candidate."""
     places, even = np.arange(rows.size), 1.0 / overview.K
     shares = overview.counts / max(overview.samples, 1)
     colours = [BEST if arm in overview.leaders else REST for arm in rows]
@@ -114,7 +114,7 @@ def _plot_shares(axes: Axes, overview: Overview, rows: NDArray[np.int64]) -> Non
 
 
 def plot_counts(axes: Axes, instance: Instance, m: int, counts: ArrayLike) -> None:
-    """Bars of the measurements of every arm, the arm with the largest mean first.
+    """Plot bars of the measurements of every arm, the arm with the largest mean first.
 
     Parameters
     ----------
@@ -162,18 +162,18 @@ def plot_counts(axes: Axes, instance: Instance, m: int, counts: ArrayLike) -> No
 
 
 def plot_proved(axes: Axes, runs: Mapping[str, Identification]) -> None:
-    """How many comparisons of the answer with the other arms were proved, along runs.
+    """Plot the number of proved comparisons over the measurements of runs.
 
     A comparison of an arm of the answer with another arm is proved when its evidence reaches the
-    threshold. A run stops when all m (K - m) are.
+    threshold. A run stops when all m (K - m) comparisons are proved.
 
     Parameters
     ----------
     axes
         Where to draw.
     runs
-        Runs of one question by name; the first is drawn boldest. A run whose stopping rule settles
-        no single pairs is a cross at its last measurement.
+        Runs of one question by name; the first has the boldest line. A run whose stopping rule
+        settles no single pairs is a cross at its last measurement.
 
     Examples
     --------
@@ -211,11 +211,11 @@ def plot_proved(axes: Axes, runs: Mapping[str, Identification]) -> None:
 
 
 def plot_runs(axes: Axes, groups: Mapping[str, Sequence[Row]], delta: float) -> None:
-    """Boxes of the samples that runs took, one line per algorithm, with every run as a grey dot.
+    """Draw box plots of the samples of runs, one line per algorithm, with runs as grey dots.
 
-    Boxes hold the middle half, whiskers the 5th to the 95th percentile, a diamond the mean. Number
-    of runs, mean and error rate stand to the right; where the rate exceeds delta, name and box are
-    red.
+    Boxes span the middle half, whiskers the 5th to the 95th percentile; a diamond marks the mean.
+    Number of runs, mean and error rate are on the right. If the rate exceeds delta, name and box
+    are red.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def plot_runs(axes: Axes, groups: Mapping[str, Sequence[Row]], delta: float) -> 
     groups
         Finished runs by the name of their algorithm; the first is at the top.
     delta
-        The error rate that was asked for.
+        The declared error rate.
 
     Raises
     ------
@@ -268,12 +268,12 @@ def plot_runs(axes: Axes, groups: Mapping[str, Sequence[Row]], delta: float) -> 
 
 
 def height_of(groups: int) -> float:
-    """Inches that this many groups need."""
+    """Height in inches of a plot of this many groups."""
     return 1.0 + 0.42 * groups
 
 
 def _scale(axes: Axes, samples: Vector) -> None:
-    """A linear axis from 0, or a logarithmic one where samples are far apart."""
+    """Set a linear axis from 0, or a logarithmic one if samples span a large ratio."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     spread = samples.max() / max(samples.min(), 1.0)

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, GREY, RULE, PAPER = "#1f2937", "#6b7280", "#d5dae1", "#ffffff"
-# The answer and the others; in contrast, what they are compared with, and what is wrong.
+# Colours of the answer and of the other arms; CONTRAST marks references and errors.
 BEST, REST, CONTRAST = "#2a7f9e", "#94a9b8", "#d1495b"
-# Of lines in one picture; the first is what the picture is about.
+# Colours of lines in one picture; the first is for its subject.
 LINES = (BEST, "#e08e45", GREY, "#7a5195", "#3d8361", "#b23a48")
-# Inches across, and letters of a label.
+# Width of a figure in inches, and most characters of a label.
 WIDTH, LONGEST = 9.2, 24
-# To its own types, matplotlib's settings are not a dict of texts.
+# matplotlib's type hints do not accept a dict of strings.
 _STYLE: Any = {
     "font.size": 9.0,
     "text.color": INK,
@@ -53,9 +53,9 @@ _STYLE: Any = {
 
 
 def require_matplotlib(what: str = "a picture") -> None:
-    """Raise an error that says what to install where matplotlib is missing."""
+    """Raise an error if matplotlib is missing; it says what to install."""
     try:
-        import matplotlib as mpl  # noqa: F401 - whether it is there
+        import matplotlib as mpl  # noqa: F401 - checks that it is installed
     except ImportError:
         raise MissingPackageError(
             f"{what} needs matplotlib (pip install 'mislid[plots]')"
@@ -64,7 +64,7 @@ def require_matplotlib(what: str = "a picture") -> None:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """The style of pictures; browsers have the scripts that the fonts here lack."""
+    """Apply the style of pictures, without warnings about missing glyphs: browsers have them."""
     require_matplotlib()
     from matplotlib import rc_context
 
@@ -74,7 +74,7 @@ def drawing() -> Iterator[None]:
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure in inches, by default as wide as a page, which notebooks show."""
+    """An empty figure for notebooks, in inches; by default as wide as a page."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -89,12 +89,12 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
 
 
 def as_png(figure: Figure, dpi: int = 150) -> bytes:
-    """A figure on white paper.
+    """Render a figure as PNG on a white background.
 
     Parameters
     ----------
     figure
-        What to draw.
+        The figure.
     dpi
         Dots per inch, 1 to 1000.
 
@@ -106,7 +106,7 @@ def as_png(figure: Figure, dpi: int = 150) -> bytes:
     Raises
     ------
     ProblemError
-        If `dpi` is out of its range.
+        If `dpi` is out of range.
     MissingPackageError
         Without matplotlib.
 
@@ -120,7 +120,7 @@ def as_png(figure: Figure, dpi: int = 150) -> bytes:
 
 
 def as_svg(figure: Figure) -> str:
-    """A figure in vectors; text stays text."""
+    """Render a figure as SVG, with text as text."""
     text = _rendered(figure, "svg", metadata={"Date": None, "Creator": None}).decode()
     return text[text.index("<svg") :]
 
@@ -131,9 +131,9 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     figure
-        As the functions of this package give it.
+        A figure from the functions of this package.
     path
-        The file; one that exists is replaced.
+        The file; an existing one is replaced.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _rendered(figure: Figure, form: str, **options: Any) -> bytes:
 
 
 def shorten(label: str, longest: int = LONGEST) -> str:
-    """A label on one line that leaves room for the picture; its middle is left out.
+    """Shorten a label to one line by omitting its middle.
 
     >>> shorten("compound number 33", 12)
     'compou…er 33'

@@ -1,5 +1,5 @@
-"""Studies over HTTP: live pages, and JSON for programs; docs/server.md describes it.
+"""HTTP server of studies: live pages, and JSON for programs (docs/server.md).
 
-`access` checks requests, `answers` has JSON and errors, `live` has views of studies and streams of
-events, and `app` has addresses, pages and the server itself.
+`access` has access control, `answers` JSON and errors, `live` views of studies and event streams,
+`app` the routes, the pages and the server.
 """

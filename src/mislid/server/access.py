@@ -1,8 +1,8 @@
 """Access control: host names, origins, tokens and cookies.
 
-The usual attacker is a page of another site in the browser of a user who may see studies. It can
-make that browser send requests here, so Origin is checked on every address. It can also make a
-foreign host name lead to this computer, so Host must be a name that the server knows.
+The usual attacker is a page of another site, open in the browser of a user who may see studies.
+The page can make the browser send requests to this server, so every request's Origin is checked.
+It can also resolve a foreign host name to this computer, so Host must be a known name.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from mislid.server.answers import refusal
 LOGIN, STATIC = "/login", "/static/"
 READING = ("GET", "HEAD")
 LOCAL = ("127.0.0.1", "localhost", "::1")
-# Characters of a token.
+# Length of a token.
 SHORTEST, LONGEST = 20, 1_000
-# Seconds after which a browser is asked for the token again.
+# Seconds until a browser must present the token again.
 LONGEST_VISIT = 7 * 86_400
 
 HEADERS = {
@@ -37,7 +37,7 @@ HEADERS = {
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
-    # Without any referrer, browsers hide the origin of their own forms as well.
+    # With "no-referrer", browsers would send "Origin: null" for the forms of this server too.
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -46,18 +46,18 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Policy:
-    """Who may ask for what.
+    """Access policy of a server.
 
     Attributes
     ----------
     hosts
-        Names and ports under which the server is known, such as "127.0.0.1:8600".
+        Allowed values of the Host header, such as "127.0.0.1:8600".
     token
-        What programs and people must present; None where everybody on this computer may read.
+        The secret that clients must present; None if every user of this computer may read.
     write
         Whether studies may be changed, which needs a token.
     proxies
-        Addresses of proxies whose X-Forwarded headers are believed.
+        Addresses of proxies whose X-Forwarded headers are trusted.
     """
 
     hosts: frozenset[str]
@@ -66,20 +66,20 @@ class Policy:
     proxies: tuple[str, ...] = ()
 
     def knows(self, token: str) -> bool:
-        """Whether this is the token, in a time that does not tell how much of it is right."""
+        """Whether this is the token, compared in constant time."""
         return self.token is not None and hmac.compare_digest(token.encode(), self.token.encode())
 
     @property
     def cookie_name(self) -> str:
-        """The cookie's name: servers on one computer share cookies, whatever the port."""
+        """The cookie's name, made from the token, as servers on one computer share cookies."""
         return f"mislid_{self._seal('name')[:12]}"
 
     def cookie(self, client: str) -> str:
-        """The cookie for one address; it is not the token."""
+        """The cookie for one client address, from which the token cannot be computed."""
         return self._seal(f"client {client}")
 
     def knows_cookie(self, cookie: str, client: str) -> bool:
-        """Whether the cookie was made for this address."""
+        """Whether the cookie was issued for this client address."""
         return hmac.compare_digest(cookie.encode(), self.cookie(client).encode())
 
     def _seal(self, text: str) -> str:
@@ -95,12 +95,13 @@ def policy_for(
     names: Iterable[str] = (),
     proxies: Iterable[str] = (),
 ) -> Policy:
-    """The policy of a server at an address; `names` are further ones that lead there.
+    """The policy of a server at an address; `names` are its other host names.
 
     Raises
     ------
     ProblemError
-        Where a token is needed, to write or for other computers, or a proxy has no address.
+        A token is missing that writing or access from other computers needs, or a proxy is not
+        given by its address.
 
     Examples
     --------
@@ -120,12 +121,12 @@ def policy_for(
             ) from None
     own = {"127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host.lower()}
     hosts = {f"{name}:{port}" for name in own} | {name.lower() for name in names}
-    hosts |= own if port == 80 else set()  # browsers leave out 80
+    hosts |= own if port == 80 else set()  # browsers omit port 80
     return Policy(frozenset(hosts), token, write, tuple(proxies))
 
 
 def read_token(path: str) -> str:
-    """The token in a file that only its owner can read."""
+    """Read the token from a file, which only its owner may be able to read."""
     try:
         with Path(path).open(encoding="utf-8") as file:
             text = file.read(LONGEST + 1).strip()
@@ -145,7 +146,7 @@ def read_token(path: str) -> str:
 
 
 class Gate:
-    """Middleware that refuses what the policy does not allow, and adds the security headers."""
+    """Middleware that refuses requests against the policy and adds security headers."""
 
     def __init__(self, app: ASGIApp, policy: Policy) -> None:
         self._app, self._policy = app, policy
@@ -179,12 +180,12 @@ class Gate:
         return None
 
     def _unknown(self, scope: Scope, headers: Headers) -> Response | None:
-        """The answer to a client without the token and without a cookie."""
+        """The response to a client without token and cookie; None for a known client."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         is_bearer = scheme.lower() == "bearer"
         if is_bearer and self._policy.knows(token.strip()):
             return None
-        # Other programs of this computer share the cookies, and may write them as they like.
+        # Other servers on this computer share the cookies, which may have any format.
         cookie = cookie_parser(headers.get("cookie", "")).get(self._policy.cookie_name, "")
         if not is_bearer and self._policy.knows_cookie(cookie, client_of(scope)):
             if scope["method"] in READING or "origin" in headers:
@@ -202,7 +203,7 @@ def client_of(scope: Scope) -> str:
 
 
 def _is_foreign(headers: Headers, policy: Policy, *, is_page: bool) -> bool:
-    """Whether a page of another site made the browser ask; links from there to pages are fine."""
+    """Whether a page of another site caused the request; links from there to pages are allowed."""
     origin = headers.get("origin")
     if origin is not None:
         scheme, _, host = origin.partition("://")
@@ -213,7 +214,7 @@ def _is_foreign(headers: Headers, policy: Policy, *, is_page: bool) -> bool:
 
 
 def logged_in(policy: Policy, scope: Scope) -> Response:
-    """Give a browser its cookie, and send it to the first page."""
+    """A redirect to the first page that sets the cookie."""
     answer = RedirectResponse("/", 303)
     answer.set_cookie(
         policy.cookie_name,

@@ -30,7 +30,7 @@ from mislid.errors import (
 from mislid.study.events import Entry
 
 LOG = logging.getLogger("mislid.server")
-# Bytes of a request's body, and seconds in which all of them have to come.
+# Most bytes of a request's body, and seconds in which the body must arrive.
 MOST_BYTES, PATIENCE = 2**20, 10.0
 _STATUS: dict[type, int] = {
     UnknownStudyError: 404,
@@ -45,7 +45,7 @@ _STATUS: dict[type, int] = {
 
 
 def packed(value: Any) -> bytes:
-    """JSON in its shortest form.
+    """Compact JSON.
 
     >>> packed({"a": [1, None]})
     b'{"a":[1,null]}'
@@ -54,7 +54,7 @@ def packed(value: Any) -> bytes:
 
 
 def event_json(entry: Entry) -> dict[str, object]:
-    """An event as programs get it.
+    """The JSON object of an event.
 
     >>> event_json(Entry(3, 12.5, "told", '{"trial":0,"value":0.7}'))
     {'number': 3, 'time': 12.5, 'kind': 'told', 'body': {'trial': 0, 'value': 0.7}}
@@ -67,7 +67,7 @@ def event_json(entry: Entry) -> dict[str, object]:
 
 
 def answer(request: Request, content: bytes, media_type: str = "application/json") -> Response:
-    """The content with its ETag, or 304 if the client has it already."""
+    """A response with an ETag, or 304 if the client has the same content."""
     tag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
     headers = {"etag": tag, "cache-control": "no-cache"}
     if tag in request.headers.get("if-none-match", ""):
@@ -78,13 +78,13 @@ def answer(request: Request, content: bytes, media_type: str = "application/json
 def refusal(
     status: int, message: str, kind: str = "", headers: Mapping[str, str] | None = None, **more: str
 ) -> Response:
-    """An error as JSON; its kind is the phrase of its status unless it has another."""
+    """An error as JSON; its kind is the phrase of its HTTP status by default."""
     error = {"kind": kind or HTTPStatus(status).phrase, "message": message, **more}
     return Response(packed({"error": error}), status, headers, "application/json")
 
 
 def refused(problem: Exception) -> Response:
-    """An exception as an answer, without details that belong in the server's log."""
+    """The response to an exception; details of internal errors go to the server's log only."""
     if isinstance(problem, HTTPException):
         return refusal(problem.status_code, problem.detail, headers=problem.headers)
     status = next(_STATUS[kind] for kind in type(problem).__mro__ if kind in _STATUS)
@@ -101,12 +101,12 @@ def refused(problem: Exception) -> Response:
 
 @lru_cache(maxsize=100)
 def _log(words: str, minute: int) -> None:
-    """Log the same words once a minute: a storage that is away is looked at every second."""
+    """Log a message at most once a minute: an unreachable storage is tried every second."""
     LOG.error("%s", words)
 
 
 async def content_of(request: Request) -> bytes:
-    """The body of a request, within a size and a time."""
+    """The body of a request, limited in size and time."""
     too_large = _closing(413, f"a request may have at most {MOST_BYTES} bytes")
     if int(request.headers.get("content-length", "0")) > MOST_BYTES:
         raise too_large
@@ -125,7 +125,7 @@ async def content_of(request: Request) -> bytes:
 
 
 def _closing(status: int, message: str) -> HTTPException:
-    """A refusal that ends the connection, since the rest of the body is not read."""
+    """An error that closes the connection, since the rest of the body is not read."""
     return HTTPException(status, message, {"connection": "close"})
 
 

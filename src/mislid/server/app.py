@@ -1,4 +1,4 @@
-"""The application: JSON for programs, pages for people, and the server that runs it."""
+"""The ASGI application (JSON and pages), and the server that runs it."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ from mislid.study.manage import create_study, summary_of_line
 from mislid.study.storage import Storage
 from mislid.study.storage.interface import Line
 
-# Bytes of the head of a request.
+# Most bytes of a request's head.
 LONGEST_HEAD = 32 * 1024
-# Connections at once, fewer than the 1,024 files that a process may usually open.
+# Most simultaneous connections; the usual limit of open files per process is 1,024.
 MOST_CONNECTIONS = 900
 _STATIC = Path(__file__).parent / "static"
 _STUDY = "/api/studies/{study}"
@@ -68,13 +68,13 @@ _WAIT = (
     element("p", "Loading...", class_="note"),
     element("noscript", element("p", "This page needs JavaScript; a report does not.")),
 )
-# Events of one answer.
+# Most events in one response.
 MOST_EVENTS = 1_000
-# Calls that change a study.
+# Methods of `Study` that clients may call to change it.
 CALLS = ("ask", "tell", "correct", "void")
-# Arguments of `create_study` that are the server's.
+# Arguments of `create_study` that clients may not give.
 _OWN = ("storage", "load_if_exists", "names")
-# Warnings that clients are told; other threads may warn of other things.
+# Warnings in responses; other threads may issue warnings of other kinds.
 _DOUBTS = (ContradictedWarning, ImplausibleValueWarning)
 Endpoint = Callable[[Request], Any]
 
@@ -86,7 +86,7 @@ def hub_of(request: Request) -> Hub:
 
 
 async def line_of(request: Request) -> Line:
-    """The study that an address is about."""
+    """The study named in the path of a request."""
     return await hub_of(request).find(request.path_params["study"])
 
 
@@ -99,7 +99,7 @@ def _after(request: Request, usual: int) -> int:
 
 
 async def studies(request: Request) -> Response:
-    """All studies."""
+    """List all studies."""
     storage = hub_of(request).storage
 
     def listed() -> list[dict[str, Any]]:
@@ -107,7 +107,7 @@ async def studies(request: Request) -> Response:
         for line in storage.lines():
             try:
                 rows.append({"id": line.key, **asdict(summary_of_line(storage, line))})
-            except CorruptStorageError:  # which does not hide the others
+            except CorruptStorageError:  # the others are still listed
                 rows.append({"id": line.key, "name": line.name, "status": "damaged"})
             except UnknownStudyError:
                 continue  # deleted meanwhile
@@ -138,7 +138,7 @@ async def certificate(request: Request) -> Response:
 
 
 async def events(request: Request) -> Response:
-    """Events after a number: those that there are or, as a stream, those to come as well."""
+    """Events after a number; as a stream, future events too."""
     hub, line = hub_of(request), await line_of(request)
     if "text/event-stream" in request.headers.get("accept", ""):
         return _stream(request, hub, line)
@@ -159,7 +159,7 @@ def _stream(request: Request, hub: Hub, line: Line) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """Create a study; with a key, the same call finds it again."""
+    """Create a study; a repeated call with the same key returns the same study."""
     body = await body_of(request)
     key = _key(request, body)
     if "noise_range" in body:  # JSON has no tuple (low, high)
@@ -182,7 +182,7 @@ async def create(request: Request) -> Response:
 
 
 def call(name: str) -> Endpoint:
-    """The endpoint of a method of `Study`; its warnings come with the answer."""
+    """The endpoint of a method of `Study`; the response includes its warnings."""
     method = getattr(Study, name)
 
     async def done(request: Request) -> Response:
@@ -217,7 +217,7 @@ def _outcome(study: Study, found: Trial | list[Trial] | None) -> dict[str, Any]:
 
 
 def _key(request: Request, body: dict[str, Any]) -> str | None:
-    """The idempotency key, of the body or of the header."""
+    """The idempotency key in the body or the header."""
     key = body.pop("key", None)
     return request.headers.get("idempotency-key") if key is None else as_text(key, "key")
 
@@ -234,9 +234,9 @@ def _check(method: Callable[..., Any], body: dict[str, Any], *hidden: str) -> No
 
 
 def new_app(hub: Hub, policy: Policy) -> ASGIApp:
-    """An ASGI application that shows the studies of a storage, and changes them if it may.
+    """An ASGI application that shows the studies of a storage and, if allowed, changes them.
 
-    Without a server, httpx can ask it directly:
+    httpx can call it without a server:
 
     >>> import asyncio
     >>> import httpx
@@ -281,7 +281,7 @@ def new_app(hub: Hub, policy: Policy) -> ASGIApp:
 
 
 async def _refused(request: Request, problem: Exception) -> Response:
-    """An error as JSON or, where a page is not there, as a page."""
+    """An error as JSON or, for a missing page, as a page."""
     answered = refused(problem)
     if request.url.path.startswith("/api/") or answered.status_code not in (404, 503):
         return answered
@@ -331,12 +331,12 @@ async def _login(request: Request) -> Response:
 
 
 async def _style(request: Request) -> Response:
-    """The rules of reports, and those of pages."""
+    """The style sheets of reports and pages."""
     return answer(request, (style_sheet() + _static("app.css")).encode(), "text/css")
 
 
 class Patient(H11Protocol):
-    """HTTP that closes connections of clients who are slow to write a request."""
+    """HTTP protocol that closes the connection if a client sends a request too slowly."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
@@ -359,12 +359,12 @@ class Patient(H11Protocol):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; port 0 is any that is free.
+    """A listening socket; port 0 takes any free port.
 
     Raises
     ------
     ProblemError
-        Where the address is not of this computer, or another program listens to it.
+        The address does not belong to this computer, or another program listens on it.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -377,20 +377,20 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class LiveServer(Server):
-    """A server whose streams end when it does."""
+    """A server that ends its event streams at shutdown."""
 
     def __init__(self, config: Config, hub: Hub) -> None:
         super().__init__(config)
         self._hub = hub
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End all streams, then wait for other requests."""
+        """End all streams, then wait for the remaining requests."""
         self._hub.end()
         await super().shutdown(sockets)
 
 
 def server_of(storage: Storage, policy: Policy) -> Server:
-    """A server that has not been started."""
+    """A configured server, not yet started."""
     hub = Hub(storage)
     config = Config(
         new_app(hub, policy),
@@ -401,7 +401,7 @@ def server_of(storage: Storage, policy: Policy) -> Server:
         limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=LONGEST_HEAD,
-        # Anybody can send the headers of a proxy: only those of a declared one are believed.
+        # Any client can send a proxy's headers, so only those of declared proxies are trusted.
         proxy_headers=bool(policy.proxies),
         forwarded_allow_ips=list(policy.proxies),
     )
@@ -409,11 +409,11 @@ def server_of(storage: Storage, policy: Policy) -> Server:
 
 
 def serve(storage: Storage, policy: Policy, at: socket.socket) -> None:
-    """Answer requests at a socket that listens, until SIGINT or SIGTERM."""
+    """Answer requests on a listening socket until SIGINT or SIGTERM."""
     server = server_of(storage, policy)
 
     def end(number: int, _frame: object) -> None:
-        # After the server has ended: the process ends by the signal, but with a closed storage.
+        # uvicorn raises the signal again when it ends: close the storage before the process ends.
         storage.close()
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)

@@ -1,8 +1,7 @@
-"""Live studies: views of them as JSON, one reader of each log, and streams of events.
+"""Live studies: JSON views, one reader of each log, and event streams.
 
-A view is computed once for all who look. A `Channel` keeps the newest events of a study in memory
-for streams that are up to date. The others read the storage, so a stream can continue from any
-number.
+Clients share views, each computed once. A `Channel` keeps the newest events of a study in memory
+for streams that are up to date. Other streams read the storage, so they can start at any event.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from mislid.study.session import Session
 from mislid.study.storage import Storage
 from mislid.study.storage.interface import Line
 
-# Seconds between looks at a log, and between signs of life.
+# Seconds between reads of a log, and between keep-alive messages of a stream.
 POLL, BEAT = 0.08, 15.0
-# Events that are read or sent at once, streams that may be open, and studies that are in memory.
+# Most events read or sent at once, open streams, and studies in memory.
 AT_ONCE, MOST_STREAMS, MOST_STUDIES = 2_000, 600, 32
 
 
@@ -34,7 +33,7 @@ AT_ONCE, MOST_STREAMS, MOST_STUDIES = 2_000, 600, 32
 
 
 def state_of(overview: Overview) -> Any:
-    """The state of the study without a forecast, in numbers and in words."""
+    """The state of the study without a forecast, as numbers and as HTML."""
     found = None if overview.is_large else overview.sensitivity
     words = {"words": summary(overview, ahead=False), "proof": found and found.statement}
     return overview.to_dict(forecast=False) | words
@@ -54,7 +53,7 @@ SLOW: dict[str, Look] = {
 
 @dataclass
 class Seen:
-    """A study in memory with its last views: after how many events, and as JSON."""
+    """A study in memory and its last views: the number of events covered, and the JSON."""
 
     study: Study
     views: dict[str, tuple[int, bytes]] = field(default_factory=dict)
@@ -95,10 +94,10 @@ def logged(entries: Iterable[Entry]) -> list[bytes]:
 
 
 class Channel:
-    """A study whose log is followed by a task, with its newest events up to `last`.
+    """A study whose log a task follows, with its newest events up to `last`.
 
-    `end` is the last message of all streams, None while the log can be read. Clients then ask for
-    another stream.
+    `end` is the last message of all streams, None while the log can be read. After it, clients
+    request another stream.
     """
 
     task: asyncio.Task[None]
@@ -110,15 +109,15 @@ class Channel:
         self.changed = asyncio.Event()
 
     def wake(self) -> None:
-        """Wake the streams that wait."""
+        """Wake the waiting streams."""
         self.changed.set()
         self.changed = asyncio.Event()
 
 
 class Hub:
-    """The studies of a storage that clients look at: their views and channels.
+    """The views and channels of studies in a storage.
 
-    At a time, it computes one quick and one slow view, and makes one change.
+    At most one quick view, one slow view and one change are computed at a time.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -130,27 +129,27 @@ class Hub:
 
     @property
     def streams(self) -> int:
-        """How many are open."""
+        """Number of open streams."""
         return sum(channel.listeners for channel in self._channels.values())
 
     def end(self) -> None:
-        """Let all streams end."""
+        """End all streams."""
         self._is_ending = True
         for channel in self._channels.values():
             channel.wake()
 
     async def read(self, key: int, after: int, most: int) -> list[Entry]:
-        """Events of a log, read by a thread."""
+        """Events of a log, read in a thread."""
         return await asyncio.to_thread(self.storage.read, key, after, most)
 
     async def find(self, study: str) -> Line:
-        """The study of an id or, if that is no number, of a name."""
-        # Before the storage is asked: logs only grow meanwhile.
+        """The study of an id (a number) or of a name."""
+        # Taken before the storage is read: meanwhile, logs only grow.
         known = {place: seen.events for place, seen in self._seen.items()}
         for line in await asyncio.to_thread(self.storage.lines):
             if study == (str(line.key) if study.isdecimal() else line.name):
                 if known.get((line.name, line.key), 0) > line.last:
-                    self._seen.pop((line.name, line.key), None)  # a backup replaced the log
+                    self._seen.pop((line.name, line.key), None)  # restored from a backup
                 return line
         raise UnknownStudyError(f"there is no study {study[:100]!r} here")
 
@@ -164,7 +163,7 @@ class Hub:
         return found
 
     async def view(self, line: Line, kind: str) -> bytes:
-        """A view after all events of the line, computed once for all who ask."""
+        """A view after all events of the study, computed once for all clients."""
         seen = self.seen(line)
         async with self._quick if kind in QUICK else self._slow:
             kept = seen.views.get(kind)
@@ -173,9 +172,9 @@ class Hub:
         return kept[1]
 
     async def stream(self, line: Line, after: int) -> AsyncIterator[bytes]:
-        """Server-sent events for a client that has the log up to a number."""
+        """Server-sent events after the last event that a client knows."""
         yield b"retry: 1000\n\n"
-        if after > line.last:  # the log was longer before a backup took its place
+        if after > line.last:  # a backup with fewer events was restored
             after = line.last
             yield message("reset", b"{}", after)
         async with self._following(line) as channel:
@@ -197,7 +196,7 @@ class Hub:
                     yield b": still here\n\n"
 
     async def _after(self, channel: Channel, after: int) -> tuple[list[bytes], int]:
-        """Messages after a number, and the number of the last, from memory or the storage."""
+        """Messages for events after a number, and the last number, from memory or the storage."""
         first = channel.last - len(channel.newest)
         if after >= first:
             return channel.newest[after - first :], channel.last
@@ -208,7 +207,7 @@ class Hub:
 
     @asynccontextmanager
     async def _following(self, line: Line) -> AsyncIterator[Channel]:
-        """The channel of a study, which exists as long as a stream listens."""
+        """The channel of a study, which exists while it has streams."""
         channel = self._channels.get(line.key)
         if channel is None:
             channel = self._channels[line.key] = Channel(line)
@@ -222,18 +221,18 @@ class Hub:
                 self._channels.pop(line.key).task.cancel()
 
     async def _follow(self, channel: Channel) -> None:
-        """Read the log of a study again and again."""
+        """Poll the log of a study."""
         while channel.end is None:
             await asyncio.sleep(POLL)
             news = list[bytes]()
             try:
-                # With the last known event, since a log without it was replaced by a backup: then
-                # streams end, and clients who come back are told to reset.
+                # Read from the last known event on: a log without it was restored from a backup.
+                # The streams end then, and clients that reconnect are told to reset.
                 entries = await self.read(channel.key, channel.last - 1, AT_ONCE + 1)
                 news = logged(entries[1:])
             except UnknownStudyError:
                 channel.end = message("gone", b"{}")
-            except Exception as problem:  # noqa: BLE001 - it may pass, and is told
+            except Exception as problem:  # noqa: BLE001 - reported to clients; it may be temporary
                 channel.end = trouble(problem)
             else:
                 if news:

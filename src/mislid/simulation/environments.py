@@ -37,20 +37,20 @@ AssumedNoise = ArrayLike | tuple[float, float] | str | None
 
 @dataclass(frozen=True, eq=False)
 class Environment:
-    """Base class of environments; yours override `sample`, and `reward_range` where there is one.
+    """Base class of environments; subclasses define `sample`, and `reward_range` if it is known.
 
     Attributes
     ----------
     means
-        Of the rewards of every arm (K,).
+        Mean reward of every arm (K,).
     noise
-        A sub-Gaussian scale of them (K,).
+        Sub-Gaussian scale of every arm's rewards (K,).
     reward_range
-        The least and the largest possible reward; None where there is none, or it is not known.
+        The least and the largest possible reward; None if rewards are unbounded or it is unknown.
 
     Examples
     --------
-    Rewards of a coin with two sides, -1 and 1, as likely as the mean asks for:
+    Rewards -1 and 1, with the probabilities that give the mean:
 
     >>> class Sides(Environment):
     ...     def sample(self, arm, size, generator):
@@ -67,7 +67,7 @@ class Environment:
     reward_range: ClassVar[tuple[float, float] | None] = None
 
     def __post_init__(self) -> None:
-        """Convert lists, and one noise for all arms."""
+        """Convert lists to arrays, and a scalar noise to one entry per arm."""
         means = _as_means(self.means)
         fill(self, means=means, noise=frozen(as_noise(self.noise, means.size)))
 
@@ -77,14 +77,14 @@ class Environment:
         return int(self.means.size)
 
     def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
-        """Rewards of one arm; environments without a source override this.
+        """Draw rewards of one arm; environments without a source override this.
 
         Parameters
         ----------
         arm, size
-            Which arm, and how many rewards.
+            The arm, and the number of rewards.
         generator
-            Of random numbers.
+            The generator of random numbers.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class Gaussian(Environment):
     Raises
     ------
     ProblemError
-        If there are less than 2 means, a number is not finite, or a standard deviation is not
+        If there are fewer than 2 means, a number is not finite, or a standard deviation is not
         above 0.
 
     Examples
@@ -154,7 +154,7 @@ class Bernoulli(Environment):
     Raises
     ------
     ProblemError
-        If a mean is no probability, as below.
+        If a mean is not a probability, as below.
 
     Examples
     --------
@@ -177,19 +177,19 @@ class Bernoulli(Environment):
 
 
 class Bounded(Environment):
-    """Rewards in [low, high] with given means (K,): Beta distributions, stretched.
+    """Rewards in [low, high] with given means (K,): rescaled Beta distributions.
 
-    Noise is (high - low) / 2.
+    The noise is (high - low) / 2.
 
     Parameters
     ----------
     means
-        Of the rewards of every arm (K,).
+        Mean reward of every arm (K,).
     low, high
         The ends of the range.
     concentration
-        Sum of the two shape parameters. For a mean in the middle, 2 is the uniform distribution;
-        less pushes rewards to both ends, more pulls them to the mean.
+        Sum of the two shape parameters. For a mean in the middle, 2 gives the uniform distribution;
+        smaller values move rewards to both ends, larger ones to the mean.
 
     Raises
     ------
@@ -202,7 +202,7 @@ class Bounded(Environment):
     [50.0, 50.0]
     """
 
-    reward_range: tuple[float, float]  # type: ignore[misc]  # of the instance
+    reward_range: tuple[float, float]  # type: ignore[misc]  # an attribute here
     concentration: float
 
     def __init__(
@@ -226,22 +226,22 @@ class Bounded(Environment):
 
 
 class Table(Environment):
-    """Observed rewards, drawn again with replacement.
+    """Observed rewards, resampled with replacement.
 
-    Means are the columns' averages. Noise is (high - low) / 2 for all arms.
+    The means are the columns' averages; the noise is (high - low) / 2 for all arms.
 
     Parameters
     ----------
     rewards
         One column per arm (n, K).
     low, high
-        Between them are all rewards that were possible; by default the smallest and largest seen.
+        Bounds of all possible rewards; by default the smallest and the largest observed reward.
 
     Raises
     ------
     ProblemError
-        If a reward is outside of them or no number, all are the same and nothing else is said, or
-        there are less than 2 columns.
+        If a reward is not a number or outside the bounds, all rewards are equal and no bounds are
+        given, or there are fewer than 2 columns.
 
     Examples
     --------
@@ -285,10 +285,10 @@ def as_instance(instance: Instance) -> Instance:
 def as_environment(
     environment: Environment | None, instance: Instance, *, relied_on: bool = True
 ) -> Environment:
-    """The environment of an instance: Gaussian where none is given; otherwise one that fits it.
+    """The environment of an instance: Gaussian by default; otherwise the given one, checked.
 
-    Answers are judged by the instance's means, so these must agree. Where stopping rules rely on
-    the instance's noise, the environment's must not be larger.
+    Its means must be the instance's, by which answers are judged. If stopping rules rely on the
+    instance's noise, the environment's noise must not be larger.
 
     >>> from mislid.model import Model
     >>> instance = Instance(Model([[1], [2]], misspecification=0.1), [0.2, 0.5])
@@ -327,7 +327,7 @@ def _refuse_misfit(wrong: Any, rule: str, given: Vector, expected: Vector) -> No
 def as_assumed(
     assume_noise: AssumedNoise, environment: Environment | None, instance: Instance
 ) -> tuple[Environment, Any]:
-    """The environment, and the question's noise.
+    """The environment and the noise of the question.
 
     Examples
     --------
@@ -362,7 +362,7 @@ def as_assumed(
 
 
 def _is_zero_or_one(source: Environment) -> bool:
-    """Whether rewards are 0 or 1; those of other environments are checked as they come."""
+    """Whether all rewards are known to be 0 or 1; otherwise each reward is checked when drawn."""
     if isinstance(source, Table):
         return bool(np.isin(source.rewards, (0.0, 1.0)).all())
     return not isinstance(source, Gaussian | Bounded)

@@ -1,4 +1,4 @@
-"""A simulated identification: from an instance to its m best arms."""
+"""One simulated identification of an instance's m best arms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STOPPED_RUN, EXHAUSTED_RUN, INTERRUPTED = "stopped", "budget exhausted", "interrupted"
 STATUS = {STOPPED: STOPPED_RUN, EXHAUSTED: EXHAUSTED_RUN}
-# Measurements between two looks at the keyboard.
+# Measurements between two checks for Ctrl-C.
 PAUSE = 20_000
 
 
@@ -39,8 +39,8 @@ class Evidence:
     rule, proven
         The stopping rule, and whether its error rate is proved.
     pair, statistic, threshold
-        The (challenger, incumbent) that was hardest to tell apart, the evidence for it, and what
-        that had to reach.
+        The pair (challenger, incumbent) with the least evidence, that evidence, and the threshold
+        that it had to reach.
     """
 
     rule: str
@@ -57,9 +57,9 @@ class Identification:
     Attributes
     ----------
     answer
-        The m best arms, best first, or None where the run did not get to an answer.
+        The m best arms, best first, or None if the run ended without an answer.
     samples, counts
-        Measurements in all, and of every arm (K,).
+        Number of measurements, in total and of every arm (K,).
     means
         Empirical means (K,), 0 where nothing was measured.
     status
@@ -69,18 +69,19 @@ class Identification:
     certificate
         Why the run stopped.
     seconds
-        How long it took.
+        Duration of the run.
     unsolved
-        How often a search could not certify what it found.
+        Number of searches that could not certify their result.
     question
-        What was asked.
+        The question that was answered.
     scatter
-        What the noise model asks for besides counts and means, as in `Engine.scatter` (K,).
+        The statistic that the noise model needs besides counts and means, as in `Engine.scatter`
+        (K,).
     cost
-        What all measurements cost; None where no costs were given.
+        Total cost of the measurements; None if no costs were given.
     settled
-        Measurements by which each pair (challenger, incumbent) of the answer was proved; empty
-        for stopping rules that settle no single pairs.
+        Number of samples at which each pair (challenger, incumbent) of the answer was proved;
+        empty for stopping rules that settle no single pairs.
 
     Examples
     --------
@@ -90,7 +91,7 @@ class Identification:
     >>> found.answer, found.certificate.proven
     ((2,), True)
 
-    What the run knows of every arm; all intervals hold at once, with probability 1 - delta:
+    Estimates of every arm; all intervals hold at once with probability 1 - delta:
 
     >>> table = found.to_frame()
     >>> table.columns.tolist()
@@ -115,10 +116,10 @@ class Identification:
 
     @property
     def intervals(self) -> Matrix:
-        """Intervals for the means, lower and upper ends (K, 2).
+        """Confidence intervals for the means, lower and upper ends (K, 2).
 
-        All of them hold at once with probability 1 - delta, whatever ended the run, if the means
-        are as close to linear and the noise is as the question says.
+        All of them hold at once with probability 1 - delta, whatever ended the run, if the declared
+        misspecification and noise are right.
         """
         counts = self.counts.astype(np.float64)
         return intervals_of(self.question, counts, self.means, self.scatter)
@@ -146,7 +147,7 @@ class Identification:
         )
 
     def _repr_html_(self) -> str:
-        """The outcome in short, as notebooks show it."""
+        """A summary of the outcome as HTML, for notebooks."""
         names = ("answer", "samples", "status", "correct", "seconds", "cost")
         return facts({name: getattr(self, name) for name in names})
 
@@ -166,10 +167,10 @@ def identify(
     assume_noise: AssumedNoise = None,
     cost: ArrayLike | None = None,
 ) -> Identification:
-    """Measure arms of the instance, in simulation, until its m best are known at error rate delta.
+    """Simulate measurements of an instance until its m best arms are known at error rate delta.
 
     With a stopping rule that is proved, the answer is wrong with probability at most delta, if the
-    means are within the model's misspecification and the noise is what the rules are told.
+    means are within the model's misspecification and the assumed noise is right.
 
     Parameters
     ----------
@@ -185,29 +186,29 @@ def identify(
         When to stop: guaranteed and paper are proved; heuristic, which the
         published runs used, is not. Rivals such as LUCB use their own test with the latter.
     seed
-        Of all random numbers.
+        Seed of all random numbers.
     max_samples
-        A budget: a run that exhausts it claims no answer.
+        Largest number of measurements; a run that reaches it gives no answer.
     tolerance
-        The answer is m arms, none of them worse than the m-th best by more than this.
+        No arm of the answer may be worse than the m-th best by more than this.
     gamma
-        Test only when the number of samples has grown by this factor since the last test.
+        Factor by which the number of samples must grow between two tests.
     environment
-        Where rewards come from, if not from normal distributions.
+        Distributions of the rewards; by default normal.
     assume_noise
-        What the rules are told of the noise: None for the instance's own standard deviations,
-        others (one number, or (K,)), or a noise model. "unknown": only that it is Gaussian.
-        "unknown-equal": also that all arms have the same standard deviation. (low, high): that
-        rewards are within this range; "bounded": within the environment's own, (0, 1) where it
-        names none. "bernoulli": that they are 0 or 1. Without an environment, ranges draw from
-        `Bounded(means)` and "bernoulli" from `Bernoulli(means)`.
+        The noise that the rules assume: None for the instance's standard deviations, other ones
+        (one number, or (K,)), or a noise model. "unknown": Gaussian. "unknown-equal": Gaussian with
+        one standard deviation for all arms. (low, high): rewards in this range. "bounded": rewards
+        in the environment's range, by default (0, 1). "bernoulli": rewards 0 or 1. Without an
+        environment, rewards are drawn from `Bounded(means)` for ranges and from `Bernoulli(means)`
+        for "bernoulli".
     cost
-        What a measurement of every arm costs (K,): `mislid` measures what proves most for its cost.
+        Cost of a measurement of every arm (K,); `mislid` then weighs evidence against cost.
 
     Returns
     -------
     Identification
-        The answer, what it took, and why the run stopped.
+        The answer, the numbers of measurements, and why the run stopped.
 
     Raises
     ------
@@ -229,7 +230,7 @@ def identify(
         noise=noise,
         delta=delta,
         tolerance=tolerance,
-        # The paper's bound M on the means is the true one, as in its runs.
+        # As in the paper's runs, its bound M on the means is the true largest absolute mean.
         mean_bound=float(np.max(np.abs(instance.means))),
     )
     budget = int(np.iinfo(np.int64).max)
@@ -248,7 +249,7 @@ def identify(
 
 
 class Run:
-    """A simulated run: an engine, and where its rewards come from."""
+    """A simulated run: an engine and the source of its rewards."""
 
     def __init__(self, engine: Engine, environment: Environment, root: SeedSequence) -> None:
         self.engine, self.environment = engine, environment
@@ -259,7 +260,7 @@ class Run:
         self.own = bool(getattr(rule, "own_test", False)) and engine.stopping.name == "heuristic"
 
     def go(self, budget: int) -> str:
-        """Run to an answer or to the end of the budget; Ctrl-C ends it between two pauses."""
+        """Run until an answer or the end of the budget; Ctrl-C is handled at pauses."""
         code = RUNNING
         try:
             while code == RUNNING:
@@ -269,19 +270,19 @@ class Run:
         return STATUS[code]
 
     def advance(self, budget: int, pause: int) -> int:
-        """Go on until an answer, `budget` measurements in all, or `pause` more of them."""
+        """Continue to an answer, `budget` measurements in total, or `pause` more of them."""
         if self.source is None:
             return self.step(budget, pause)
         return self.engine.advance(self.source, self.generator, budget, pause, self.own)
 
     def step(self, budget: int, pause: int) -> int:
-        """`advance` in Python, for rules and environments that are written in it."""
+        """`advance` in Python, for rules and environments written in Python."""
         engine, own = self.engine, self.own
         until, judged = engine.samples + pause, engine.last_judged
         while True:
             samples = engine.samples
             planned = samples < len(engine.design)
-            # After a pause the data have been judged: once more could change the last bits.
+            # After a pause the data are judged already: judging again could change the last bits.
             if not (planned or own or engine.is_midround or judged == samples):
                 judged = samples
                 if engine.judge().decided:

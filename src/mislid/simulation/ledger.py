@@ -1,8 +1,8 @@
-"""Finished runs and their settings on disk.
+"""Files of finished runs and their settings.
 
-In a directory, settings.json has what rows depend on, and runs.csv gets each row in one write as it
-finishes: a killed replication loses none that had finished, and the same call resumes it. A last
-line that a crash left half-written is dropped.
+settings.json has everything that the rows of runs.csv depend on. Each row is written in one call
+when its run finishes. A killed replication loses no finished run, and the same call resumes it. An
+incomplete last line is dropped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Row(NamedTuple):
     samples
         Number of measurements.
     correct
-        Whether the answer is right; None where there is none.
+        Whether the answer is right; None without an answer.
     status
         "stopped" or "budget exhausted".
     seconds
@@ -69,7 +69,7 @@ HEADING = ",".join(Row._fields)
 def settings_of(
     instance: Instance, m: int, runs: int, seed: int, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Everything that rows depend on, with versions, as values of JSON."""
+    """All settings that rows depend on, with versions, as JSON values."""
     model = instance.model
     numbers = [model.features, model.misspecification, instance.means, instance.noise]
     found = {
@@ -113,7 +113,7 @@ def _plain(value: Any) -> Any:
         return {kind: vars(value)}
     if dataclasses.is_dataclass(value):  # with slots
         return {kind: {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}}
-    # The text of some objects is an address, which differs between processes.
+    # The repr of some objects has an address, which differs between processes.
     return kind if " at 0x" in repr(value) else repr(value)
 
 
@@ -131,14 +131,14 @@ class Ledger:
             file.write(f"{row.line}\n".encode())
 
     def sort(self) -> None:
-        """Write all rows in their order."""
+        """Rewrite all rows in order of their runs."""
         lines = [HEADING, *(row.line for row in sorted(self.rows.values()))]
         write_whole(self._file, ("\n".join(lines) + "\n").encode())
 
 
 @contextlib.contextmanager
 def open_ledger(output: str | os.PathLike[str], settings: dict[str, Any]) -> Iterator[Ledger]:
-    """Lock a directory, and read the rows of earlier runs of the same settings."""
+    """Lock a directory and read the rows of earlier runs with the same settings."""
     folder = as_path(output, "output")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ def open_ledger(output: str | os.PathLike[str], settings: dict[str, Any]) -> Ite
 
 
 def _refuse_others(place: Path, settings: dict[str, Any], begun: int) -> None:
-    """Refuse settings other than those of the runs that were begun; there may be more runs."""
+    """Refuse settings that differ from those of earlier runs, except in the number of runs."""
     try:
         earlier: dict[str, Any] = json.loads(place.read_bytes())
         keys = earlier.keys() | settings.keys()
@@ -187,7 +187,7 @@ def _refuse_others(place: Path, settings: dict[str, Any], begun: int) -> None:
 
 
 def _read_rows(place: Path) -> dict[int, Row]:
-    """Rows by run; a repeated run counts as it was written last."""
+    """Rows by run; of a repeated run, the last row."""
     if not place.exists():
         return {}
     found, line = dict[int, Row](), ""

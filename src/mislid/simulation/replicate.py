@@ -1,4 +1,4 @@
-"""Many runs of one identification: in this process, in several, or by any executor."""
+"""Replications of one identification: in this process, in several, or on any executor."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "Summary", "replicate", "replicate_rows", "replicate_settings", "summarise"]
 
-# Their rows are kept in memory.
+# Limited, since all rows are kept in memory.
 MOST_RUNS = 10**7
 MOST_JOBS = 1000
-# Runs submitted at a time: more than there are workers, few enough to cancel on Ctrl-C.
+# Runs submitted at once: more than the workers, few enough to cancel on Ctrl-C.
 IN_FLIGHT = 1000
-# Idle processes end after so many seconds.
+# Seconds until idle processes end.
 IDLE = 20
 
 ShowProgress = bool | Callable[[int, int], object] | None
@@ -54,7 +54,7 @@ def replicate(
     progress: ShowProgress = None,
     **options: Any,
 ) -> DataFrame:
-    """Identify many times; a DataFrame with one row per run.
+    """Repeat an identification many times; a DataFrame with one row per run.
 
     Run r draws its random numbers from SeedSequence(seed, spawn_key=(r,)): apart from the seconds,
     rows depend on neither `jobs` nor `client`, `executor` and `output`.
@@ -68,21 +68,21 @@ def replicate(
     runs
         Number of runs.
     seed
-        Of all random numbers.
+        Seed of all random numbers.
     jobs
-        Number of processes. It works in notebooks and in any script. Only one of jobs, client and
-        executor may be given.
+        Number of processes, also in notebooks and in scripts without a main guard. Only one of
+        jobs, client and executor may be given.
     client
-        A `distributed.Client`; its cluster does the runs.
+        A `distributed.Client`, whose cluster does the runs.
     executor
-        Any `concurrent.futures.Executor` that does the runs: of threads, of processes, of MPI,
-        or `client.get_executor()` of Dask. It is left open.
+        Any `concurrent.futures.Executor`: of threads, of processes, of MPI, or
+        `client.get_executor()` of Dask. It is not shut down.
     output
-        Directory where settings.json and runs.csv are kept. Rows are added as they finish; the same
-        call resumes there and does only the runs that are missing.
+        Directory of settings.json and runs.csv. Rows are added as runs finish; the same call
+        resumes and does the missing runs only.
     progress
-        True for a bar with the remaining time on stderr, or a function called with the number of
-        finished runs and of all.
+        True for a bar with the remaining time on stderr, or a function that is called with the
+        numbers of finished and of all runs.
     **options
         Passed on to `identify`: delta, algorithm, stopping, max_samples, tolerance, gamma,
         environment, assume_noise and cost.
@@ -112,7 +112,7 @@ def replicate(
     >>> frame["run"].tolist(), frame["status"].unique().tolist()
     ([0, 1, 2], ['stopped'])
     """
-    require_pandas("replicate", "`mislid run` does the same")  # before hours of work
+    require_pandas("replicate", "`mislid run` does the same")  # before the runs
     workers: dict[str, Any] = {"jobs": jobs, "client": client, "executor": executor}
     kept: dict[str, Any] = {"output": output, "progress": progress}
     rows = replicate_rows(instance, m, runs=runs, seed=seed, **workers, **kept, **options)
@@ -146,7 +146,7 @@ def replicate_rows(
             if missing:
                 job.warm_up()
             tell = stack.enter_context(_reporter(progress, len(found), runs))
-            # Whatever ends the loop cancels what was submitted.
+            # Submitted runs are cancelled however the loop ends.
             rows = _finished_rows(job, missing, chosen, kill=jobs > 1)
             stack.enter_context(contextlib.closing(rows))
             for row in rows:
@@ -183,22 +183,22 @@ def replicate_settings(
 
 @dataclass(frozen=True)
 class Job:
-    """What all runs of a replication share; each is a function of this and its number alone."""
+    """Arguments shared by all runs of a replication; a run depends on them and its number only."""
 
     instance: Instance
     m: int
     seed: int
     options: dict[str, Any]
-    # Identifies the job in worker processes.
+    # Key of the job in worker processes.
     name: str = field(default_factory=lambda: uuid.uuid4().hex, compare=False)
 
     def outcome(self, run: int, **changes: Any) -> Identification:
-        """Identify once, with the random numbers of this run."""
+        """Do one run, with its random numbers."""
         seed = np.random.SeedSequence(self.seed, spawn_key=(run,))
         return identify(self.instance, self.m, seed=seed, **{**self.options, **changes})
 
     def row(self, run: int) -> Row:
-        """Identify once, as a row."""
+        """Do one run, and summarise it as a row."""
         start = time.thread_time()
         try:
             outcome = self.outcome(run)
@@ -209,17 +209,17 @@ class Job:
         return Row(run, outcome.samples, outcome.correct, outcome.status, seconds)
 
     def warm_up(self) -> None:
-        """Check the arguments and compile, so that no run's time includes the compiler's."""
+        """Check the arguments and compile, so that the times of runs exclude compilation."""
         if self.outcome(0, max_samples=self.instance.K).status == INTERRUPTED:
             raise KeyboardInterrupt
 
 
-# The jobs that this process has warmed up for.
+# Jobs for which this process has compiled.
 _warm: set[str] = set()
 
 
 def _measure(job: Job, run: int) -> Row:
-    """`Job.row` in a worker, which warms up once for every job."""
+    """`Job.row` in a worker, with one warm-up per job."""
     if job.name not in _warm:
         job.warm_up()
         _warm.add(job.name)
@@ -227,7 +227,7 @@ def _measure(job: Job, run: int) -> Row:
 
 
 def _as_executor(jobs: int, client: Any, executor: Executor | None) -> Executor | None:
-    """The executor that does the runs; None for this process."""
+    """The executor of the runs; None for this process."""
     jobs = as_count(jobs, "jobs", 1, MOST_JOBS)
     if (jobs > 1) + (client is not None) + (executor is not None) > 1:
         raise ProblemError(
@@ -246,9 +246,9 @@ def _as_executor(jobs: int, client: Any, executor: Executor | None) -> Executor 
 
 
 def _processes(jobs: int) -> Executor:
-    """Processes of this machine, shared by all replications; idle ones end after a while.
+    """A pool of local processes, shared by all replications; idle processes end after a while.
 
-    They need no `if __name__ == "__main__":`.
+    Scripts need no `if __name__ == "__main__":`.
     """
     try:
         from loky import get_reusable_executor
@@ -269,7 +269,7 @@ def _start_worker(parent: int) -> None:
 
 
 def _end_with_parent(parent: int) -> None:
-    """End this worker soon after its parent was killed."""
+    """End this worker soon after its parent is killed."""
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)
@@ -278,9 +278,9 @@ def _end_with_parent(parent: int) -> None:
 def _finished_rows(
     job: Job, runs: Sequence[int], executor: Executor | None, *, kill: bool
 ) -> Generator[Row, None, None]:
-    """Rows as they finish; closing the generator cancels the runs that have not begun.
+    """Rows in the order in which runs finish; closing the generator cancels waiting runs.
 
-    With `kill` it also ends the processes of those that have.
+    With `kill`, closing also ends the processes of active runs.
     """
     if executor is None:
         yield from map(job.row, runs)
@@ -303,13 +303,13 @@ def _finished_rows(
         ) from problem
     finally:
         if kill and not all(future.done() for future in waiting):
-            executor.shutdown(kill_workers=True)  # type: ignore[call-arg]  # loky's own
+            executor.shutdown(kill_workers=True)  # type: ignore[call-arg]  # an argument of loky
         for future in waiting:
             future.cancel()
 
 
 def _reason(problem: BaseException) -> str:
-    """The last line of what a process says of its error."""
+    """The last line of the error message of a process."""
     lines = str(problem.__cause__ or problem).strip(' \n"').splitlines()
     return lines[-1] if lines else type(problem).__name__
 
@@ -328,25 +328,25 @@ def _reporter(
         from tqdm import tqdm
     except ImportError:
         raise MissingPackageError("progress needs tqdm (pip install 'mislid[cli]')") from None
-    # Runs that were found on disk say nothing about how long the others take.
+    # Runs read from disk do not count for the estimate of the remaining time.
     with tqdm(total=runs, initial=done, unit="run", dynamic_ncols=True) as bar:
         yield lambda done, runs: bar.update(done - bar.n)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Means and shares of many runs.
+    """Summary statistics of many runs.
 
     Attributes
     ----------
     runs
-        Their number.
+        Number of runs.
     mean_samples, std_samples
         Mean and standard deviation (dividing by n) of the measurements.
     error_rate
         Share of runs with a wrong answer.
     unanswered
-        Share of runs without an answer, which are not wrong.
+        Share of runs without an answer, which do not count as wrong.
     mean_seconds
         Mean processor time.
     """
@@ -360,7 +360,7 @@ class Summary:
 
 
 def summarise(rows: Sequence[Row]) -> Summary:
-    """Means and shares of finished runs.
+    """Summarise finished runs.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""When an answer may be given: stopping rules, their thresholds, and tests of what was declared."""
+"""Stopping rules, their thresholds, and tests of assumptions."""
 
 from mislid.stopping.rules import PUBLISHED_RULES, STOPPING_RULES, StoppingRule, as_stopping_rule
 

@@ -1,7 +1,7 @@
-"""The proven stopping rule for noise that is not declared: `proof` with other evidence by two arms.
+"""The proven stopping rule for undeclared noise: `proof` with other evidence by two arms.
 
-Sampling follows estimates of the variances. With few values an estimate is raised, because little
-is known of the variance then: arms with few values limit the evidence of their pairs.
+Sampling follows estimates of the variances. An estimate from few values is raised: arms with few
+values limit the evidence of their pairs, because their variance is uncertain.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from mislid.stopping.unknown_noise import (
     shifted_evidence,
 )
 
-# An estimated variance is that of n values times 1 + this / n.
+# An estimated variance is the sample variance of n values times 1 + this / n.
 FEW_GAUSSIAN, FEW_BOUNDED = 10.0, 4.0
 
 
 class Adaptive(Proof):
-    """The processes of the arms."""
+    """The rule with the processes of single arms."""
 
     tilts: Tilts
     shifts: Shifts
@@ -44,7 +44,7 @@ class Adaptive(Proof):
 
 @inner
 def _estimate_variances(setting: Setting, rule: Adaptive, state: State) -> None:
-    """Set variances and weights by the present knowledge of the noise."""
+    """Set variances and weights by the present estimates of the noise."""
     variance, K = rule.guess.variance, state.counts.shape[0]
     unknown = setting.noise_model == UNKNOWN
     few = FEW_GAUSSIAN if unknown else FEW_BOUNDED
@@ -94,7 +94,7 @@ def _ceiling(setting: Setting, rule: Adaptive, state: State, i: int, j: int) -> 
 def _evidence(
     setting: Setting, rule: Adaptive, state: State, i: int, j: int, level: float
 ) -> float:
-    """A pair's evidence by its two arms; if it is below `level`, any number below."""
+    """A pair's evidence by its two arms, or any number below `level` if it is below `level`."""
     total = rule.two_arms_total
     if setting.noise_model == UNKNOWN:
         one, other = _shifted_arm(state, i), _shifted_arm(state, j)
@@ -143,7 +143,7 @@ def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool
 
 @inner
 def _show_pair(setting: Setting, rule: Adaptive, state: State) -> None:
-    """Record the evidence of the lagging pair by its two arms, or what `show_pair` records."""
+    """Record the evidence of the lagging pair by its two arms, else as `show_pair`."""
     if rule.open == 0 or state.aim != TWO_ARMS:
         show_pair(setting, rule, state)
         return

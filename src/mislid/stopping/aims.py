@@ -12,13 +12,13 @@ from mislid.geometry.two_arms import list_challengers, pair_cost
 from mislid.stopping.linear_fit import LinearFit, aim_along, fit_linear, tube_bias
 from mislid.stopping.state import LINEAR, Setting, State
 
-# Number of arms whose effect on the bias is computed, besides those of the pair.
+# Number of arms, besides those of the pair, whose effect on the bias is computed.
 SHORTLIST = 6
 # Weights of a lagging pair are multiplied by price^PRICED before they are compared.
 PRICED = 0.4
 # In nats, more than the cost of any pair that can be measured.
 NO_HURRY = 1e12
-# An arm needs no more than this many times the weight of one that cannot be measured any more.
+# Largest useful weight of an arm, in multiples of the other one's if that cannot be measured.
 ENOUGH = 10.0
 
 
@@ -35,7 +35,7 @@ class Aims(Struct):
 
 @inner
 def patience_with(setting: Setting, weights: Vector, i: int, j: int) -> float:
-    """How long a pair can wait: NO_HURRY if no possible measurement helps it much, else 0."""
+    """NO_HURRY if no possible measurement helps the pair much, else 0."""
     if not setting.priced:
         return 0.0
     can_i, can_j = setting.price[i] < np.inf, setting.price[j] < np.inf
@@ -50,7 +50,7 @@ def patience_with(setting: Setting, weights: Vector, i: int, j: int) -> float:
 def most_overdue(
     setting: Setting, state: State, weights: Vector, overdue: float, i: int, j: int, least: float
 ) -> float:
-    """Make a pair the lagging one if it is more overdue than `least`; the smaller of the two."""
+    """Make a pair the lagging one if its index is below `least`; return the smaller index."""
     overdue += patience_with(setting, weights, i, j)
     if not overdue < least:
         return least
@@ -63,7 +63,7 @@ def find_overdue(setting: Setting, state: State) -> None:
     """Make the most overdue pair the lagging one.
 
     It has the least cost plus logarithms of its counts (Jourdan et al., 2022). By the cost alone,
-    two arms that are level would be chosen for ever, and an unlucky arm never.
+    two arms of equal means would be chosen for ever, and an arm with a misleading mean never.
     """
     incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
     list_challengers(state.counts.shape[0], incumbents, challengers)

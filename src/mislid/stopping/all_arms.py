@@ -1,15 +1,15 @@
-"""Displacements of all arms: evidence, and a forecast of the measurements that it needs.
+"""Displacements of all arms: evidence, and a forecast of the measurements needed for it.
 
 Evidence is the cost of the closest alternative at shrunk weights, less a price:
 
 ln M(lambda) = 1/2 sum_k q_k (y_k - lambda_k)^2 - 1/2 sum_k ln(1 + w_k s^2), with
-q_k = w_k^2 s^2 / (1 + w_k s^2). A search takes longer than all else in a round, and this family is
-seldom the first to settle a pair, so searches are rare.
+q_k = w_k^2 s^2 / (1 + w_k s^2). A search dominates the time of a round, and this family is seldom
+the first to settle a pair, so searches are rare.
 
-Where deviations are near the walls of the tube, the closest alternative to the estimates has to
-move many arms, and measurements of a few of them refute it. Neither the fit along the features nor
-two arms can use that. A short game forecasts how fast it goes: the closest alternative answers an
-allocation, and the allocation grows at the arm with the largest gain against it.
+Where deviations are near the walls of the tube, the closest alternative to the estimates must move
+many arms, so measurements of a few of them refute it. Evidence along the features or by two arms
+cannot use this. A short game forecasts the measurements needed: it finds the closest alternative at
+an allocation, adds to the arm with the largest gain against it, and repeats.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from mislid.stopping.state import Setting, State, is_settled
 
 # Searches are at least this factor apart in samples.
 PAUSE = 1.02
-# Rounds of a game: with a dozen arms, enough to be within a fifth of the best allocation.
+# Rounds of a game; with a dozen arms, the cost is then within a fifth of the best allocation's.
 ROUNDS = 32
-# The game in the tube starts from FEW measurements in all and FLOOR of every arm.
+# The game in the tube starts from FEW measurements in total and FLOOR of every arm.
 FEW, FLOOR = 6.0, 0.1
-# Cost and certified bound of a game's searches agree to this.
+# Relative accuracy of a game's searches.
 ROUGHLY = 1e-3
 # Factors in samples between forecasts: after one in favour of all arms, and after others. A game
-# takes as long as about thirty rounds, with many arms and features longer.
+# takes as long as thirty rounds, and longer with many arms and features.
 AGAIN, WAIT = 1.2, 1.5
 # The cost of the closest alternative exceeds its evidence by about PRICE nats, and
 # PRICE_OF_AN_ARM nats for every measured arm.
@@ -76,7 +76,7 @@ def _cost(weights: Vector, means: Vector, scale: float, diagonal: Diagonal) -> f
 def _best_scale(
     family: Family, weights: Vector, means: Vector, diagonal: Diagonal
 ) -> tuple[int, float]:
-    """The scale at which the alternative has most evidence against it, and how much."""
+    """The scale with the most evidence against the alternative, and that evidence."""
     best, most = 0, -np.inf
     for n in range(family.scales.shape[0]):
         scale = family.scales[n]
@@ -147,7 +147,7 @@ def price_of_the_rest(
 class AllArms(Struct):
     """The last forecast."""
 
-    weights: PerArm  # the game's
+    weights: PerArm  # allocation of the game
     left: float  # remaining measurements, infinite if another family is likely to end first
     next: float  # samples at the next forecast
 
@@ -185,7 +185,7 @@ def nats_a_sample(
 ) -> float:
     """The cost of the closest alternative per measurement under a good allocation.
 
-    It is at most that of the best allocation, and not much less; 0 if a search certified nothing.
+    It is at most that of the best allocation, and close to it; 0 if a search certified nothing.
     `weights` (K,) starts the game and ends as its allocation.
     """
     total, rate = 0.0, 0.0
@@ -243,15 +243,15 @@ def forecast_all_arms(
     """Renew the forecast, if one is due.
 
     The rival is the family of two arms. By it, a pair has a cost of 1 when each arm has the weight
-    `wanted` (K,) and is settled at the cost `price`; all pairs need `rival` more measurements. The
-    same game without walls may find a better allocation for it. If even one alternative is not
-    refuted before the rival ends, the forecast is infinite without a further game.
+    `wanted` (K,), and is settled at the cost `price`; all pairs need `rival` more measurements. The
+    same game without walls may find a better allocation for it. If a single alternative would not
+    be refuted within `rival` measurements, the forecast is infinite without a game.
     """
     K, d = setting.X.shape
     if state.samples < max(forecast.next, float(K * d)):  # sooner, a game would take too long
         return
     forecast.next, forecast.left = WAIT * state.samples, np.inf
-    if rival < K * d:  # nor does it tell much of a few measurements
+    if rival < K * d:  # and its forecasts of few measurements are inaccurate
         return
     space, allocation = diagonal.search, forecast.weights
     leave_out_settled(setting, state, space)

@@ -1,8 +1,9 @@
 """Tests of assumptions that hold at all times; docs/checks.md derives them.
 
-`Dispersion`: do measurements scatter more than declared? `Residuals`: are means farther from linear
-than declared? The evidence of the latter is the diagonal family of the M that the rule `guaranteed`
-decides by, at its share in it: what is refuted here and what is proved there hold on one event.
+`Dispersion` tests whether measurements scatter more than declared, `Residuals` whether means are
+farther from linear than declared. The evidence of the latter is the diagonal family, with its
+share, of the M of the rule `guaranteed`: the refutations here and the proofs there hold on one
+event.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from mislid.model import Model
 from mislid.stopping.equal import Spread
 from mislid.stopping.evidence import Family, diagonal_weights, families_of
 
-# Relative accuracy of the smallest misspecification that is not contradicted; one below the second
-# part of the means' size counts as 0.
+# Relative accuracy of the smallest misspecification that is not contradicted; it counts as 0 if it
+# is below NEGLIGIBLE times the means' size.
 ACCURACY, NEGLIGIBLE = 1e-4, 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dispersion:
-    """How measurements scatter within their arms.
+    """The scatter of measurements within their arms.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class Dispersion:
 
     @classmethod
     def of(cls, arms: object, values: object, noise: Vector) -> Dispersion:
-        """From measurements."""
+        """Compute the scatter of measurements."""
         K = noise.shape[0]
         at = np.asarray(arms, dtype=np.int64)
         given = np.asarray(values, dtype=np.float64)
@@ -92,7 +93,7 @@ class Dispersion:
         return float(brentq(lambda factor: self.log_evidence(factor) - limit, 1.0, largest))
 
     def suspects(self, level: float) -> list[int]:
-        """The arms that scatter too much by themselves; the worst, if it takes all together."""
+        """The arms whose own scatter is too large; if only all together are, the worst arm."""
         alone = log_scatter(self.counts, self.squares)
         found = np.flatnonzero(alone >= math.log(2.0 * alone.size / level))
         worst = found if found.size else np.array([np.argmax(alone)])
@@ -161,7 +162,7 @@ class Residuals:
         noise: Vector,
         spread: Spread | None = None,
     ) -> Residuals:
-        """From measurements."""
+        """Build the test from measurements."""
         # Neither the misspecification, if finite, nor m and delta matter to this family.
         family = families_of(model.K, 1, True, 0.5, noise).diagonal
         return cls(model, means, counts / noise**2, family, spread)

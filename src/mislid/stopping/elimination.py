@@ -50,7 +50,7 @@ def is_left(settled: Settled, i: int, j: int) -> bool:
 
 @inner
 def draw_conclusions(settled: Settled, m: int, tol: float) -> None:
-    """Accept and drop arms, after pairs were settled, until nothing more follows."""
+    """Accept and drop arms by the settled pairs, until no more follow."""
     K, more = settled.accepted.shape[0], True
     while more:
         more = False

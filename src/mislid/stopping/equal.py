@@ -1,8 +1,8 @@
 """Gaussian values with one unknown standard deviation for all arms.
 
 The null is means lambda and a standard deviation sigma. Evidence M of `stopping.evidence`, with
-displacements in units of sigma, refutes means only while sigma is not much larger than the values
-suggest. So M is multiplied by a process that grows if sigma is too large: for a tilt h >= 0
+displacements in units of sigma, cannot refute means at a sigma much larger than the scatter of the
+values. So M is multiplied by a process that grows if sigma is too large: for a tilt h >= 0
 
     S_h(sigma) = exp(1/2 L(h) - h SS / (2 sigma^2)),  L(h) = sum_k sum_{n <= n_k} ln(1 + h (n-1)/n)
 
@@ -15,10 +15,10 @@ The evidence of a pair is the least over all sigma. With theta = 1/sigma^2, M gr
 falls. So on a cell between two values of theta M is at least that of the lower one, and S_h at
 least that of the upper one: the least over the cells is a bound from below.
 
-Weights are counts and scales are sizes here, those of a noise of 1: noise sigma divides the gaps.
+Weights are counts, and scales are those of a noise of 1; gaps are divided by sigma.
 
-`Spread` computes this for many pairs. In a run, rules use an estimate of the noise; what is enough
-at the estimate settles a pair only if compiled code finds it enough at every other noise.
+`Spread` computes this for many pairs. In a run, rules use an estimate of the noise. Evidence that
+is enough at the estimate settles a pair only if compiled code finds it enough at every other noise.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from mislid.stopping.state import ALL_ARMS, LINEAR, NOTHING, TWO_ARMS, Setting, 
 # Tilts of a scale s, in units of s^2 over the number of arms (or of features), and their
 # shares. The tilt 0 leaves M unchanged; it serves for a sigma below the estimate.
 TILTS, SHARES = (0.0, 1.0, 4.0, 16.0), (0.2, 0.3, 0.3, 0.2)
-# Lower ends of the cells, in units of the estimated 1/sigma^2: even, then ever wider; from the last
-# one on to infinity.
+# Lower ends of the cells, in units of the estimated 1/sigma^2: EVEN even ones below END, then WIDE
+# geometric ones up to LAST. The last cell is infinite.
 EVEN, END, WIDE, LAST = 256, 1.5, 16, 8.0
 # Distances below this part of the level of the means are rounding.
 DIGITS = 1e-14
@@ -150,9 +150,9 @@ class Spread:
         Returns
         -------
         ndarray
-            In the last cell, which has no upper end, only the share of the tilt 0 remains. The same
-            holds in all cells if values do not scatter at all: they may be rounded, and prove no
-            small noise.
+            In the last cell, which has no upper end, only the share of the tilt 0 counts. The same
+            holds in all cells if values do not scatter at all: rounded values do not prove that
+            the noise is small.
         """
         upper = np.append(self.precisions[1:], math.inf)
         found = np.full((len(sizes), len(upper)), math.log(SHARES[0]))
@@ -215,7 +215,7 @@ class Spread:
 
 
 class EveryNoise(Struct):
-    """Tilts, cells and the scatter of the values; the rest is work."""
+    """Tilts, cells and the scatter of the values; all other fields are workspace."""
 
     take: int  # address of `take_noise`, 0 for other noise models
     hold: int  # of `hold_for_every_noise`

@@ -1,4 +1,4 @@
-"""Evidence centred at the null: what the rule `guaranteed` compares with ln(1/delta).
+"""Evidence centred at the null, which the rule `guaranteed` compares with ln(1/delta).
 
 For means lambda let M(lambda) be an average of likelihood ratios of displaced means lambda + z
 against lambda itself, over displacements z with weights that are fixed beforehand. If the means are
@@ -21,8 +21,8 @@ diagonal
 Scales s are in units of the geometric mean of the noise. An infimum of a sum is at least the sum of
 the infima, so the scales of a family add up, pair by pair.
 
-Each family is here twice: compiled for one pair, as the rule asks for it in every round, and in
-NumPy for many pairs, as certificates and reports do.
+Each family has two implementations: compiled for one pair, for the rule in every round, and in
+NumPy for many pairs, for certificates and reports.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 Pairs = NDArray[np.int64]
 Arms = NDArray[np.int64]
 
-# Shares of the families in M. Where nothing is linear, two arms have all of it.
+# Shares of the families in M. Without features, two arms have all of it.
 TWO_ARMS_SHARE, LINEAR_SHARE, DIAGONAL_SHARE = 0.78, 0.19, 0.03
 # Scales, in units of the noise.
 TWO_ARMS_SCALES = tuple(2.0**power for power in range(-9, 3))
 LINEAR_SCALES = tuple(0.004 * 2.5**power for power in range(8))
 DIAGONAL_SCALES = tuple(0.015 * 3.0**power for power in range(6))
-# A scale's weight falls by a factor e for every factor exp(TAIL) away from a centre. That of two
-# arms is smaller, because that family ends last where gaps are small and measurements many.
+# A scale's weight falls by a factor e for every factor exp(TAIL) away from a centre. The centre of
+# two arms is smaller, because that family completes the proof where gaps are small.
 TWO_ARMS_CENTRE, CENTRE, TAIL = 0.035, 0.15, 2.0
 # The measured arms count as not spanning if the least information is below this share of the
 # largest.
@@ -75,7 +75,7 @@ class Family(Struct):
 class Families(Struct):
     """All displacements in M."""
 
-    level: float  # ln(1/delta), what the logarithm of M has to reach
+    level: float  # ln(1/delta), the threshold of ln M
     two_arms: Family
     linear: Family
     diagonal: Family
@@ -250,7 +250,7 @@ def is_spanned(V: Matrix) -> bool:
 
 
 def least_squares(X: Matrix, weights: Vector, means: Vector, V: Matrix) -> Vector:
-    """V^-1 X' W y, refined so that neither the level of the means nor uneven weights cost digits.
+    """V^-1 X' W y, refined so that a large level of means and uneven weights lose no digits.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Intervals for all means, valid at all times at once; docs/checks.md derives them.
 
-They are {lambda_k : M(lambda) < 1/delta} for another M than that of the rule `guaranteed`: half of
-its weight is on displacements of single arms, half on displacements along the features. With
+They are {lambda_k : M(lambda) < 1/delta}. This M differs from that of the rule `guaranteed`: half
+of its weight is on displacements of single arms, half on displacements along the features. With
 undeclared noise, an arm has half of its weight on E+ and half on E- of `stopping.noise`.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # The share of single arms in M, if there are features.
 ALONE = 0.5
-# Newton's method ends when a square changes by less than ACCURACY, relatively.
+# Newton's method ends when the relative change of a square is below ACCURACY.
 ACCURACY, MOST_STEPS = 1e-13, 60
 # Bisections: one for each binary digit.
 BISECTIONS = 60
@@ -225,7 +225,7 @@ def widest_halves(
 
 
 def half_widths(logs: Matrix, curvatures: Matrix, level: float) -> Vector:
-    """The h at which ln sum_s exp(logs + curvatures h^2) reaches a level, for every row.
+    """For every row, the h at which ln sum_s exp(logs + curvatures h^2) reaches a level.
 
     The sum is convex in h^2. Newton's method starts where the largest term alone reaches the level,
     above the root, and descends to it.

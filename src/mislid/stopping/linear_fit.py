@@ -66,7 +66,7 @@ def fit_linear(
 ) -> bool:
     """Fit the means (K,) at the weights (K,); whether the measured arms span.
 
-    Means are measured from the projection's linear part, so that their level costs no digits.
+    Means are taken relative to the projection's linear part, so that a large level loses no digits.
     """
     X, d = setting.X, setting.X.shape[1]
     spanner, rest = space.newton.spanner, space.newton.rest
@@ -134,7 +134,7 @@ def lift_all(setting: Setting, fit: LinearFit) -> None:
 def difference_of(
     setting: Setting, fit: LinearFit, i: int, j: int
 ) -> tuple[float, float, float, float]:
-    """Of a pair, after `lift_all`: g'V^-1 g, g'V^-2 g, and x_i'V^-1 g and x_j'V^-1 g."""
+    """For a pair, after `lift_all`: g'V^-1 g, g'V^-2 g, x_i'V^-1 g and x_j'V^-1 g."""
     cross, curvature = 0.0, 0.0
     for a in range(setting.X.shape[1]):
         cross += setting.X[i, a] * fit.lifted[j, a]
@@ -174,7 +174,7 @@ def tube_bias(
 def aim_along(
     setting: Setting, space: SearchSpace, i: int, j: int, fit: LinearFit
 ) -> tuple[float, float, float]:
-    """Of a pair: its fitted gap with the tolerance, g'V^-1 g and g'V^-2 g; leaves g and V^-1 g."""
+    """The fitted gap of a pair with the tolerance, g'V^-1 g and g'V^-2 g; sets g and V^-1 g."""
     X, centre, d = setting.X, space.linear, setting.X.shape[1]
     for a in range(d):
         fit.difference[a] = X[j, a] - X[i, a]
@@ -193,7 +193,7 @@ def evidence_along(
     j: int,
     fit: LinearFit,
 ) -> tuple[float, float, float, float]:
-    """Of a pair: evidence by the features, gap beyond the bias, g'V^-1 g and g'V^-2 g."""
+    """The evidence of a pair by the features, gap beyond the bias, g'V^-1 g and g'V^-2 g."""
     beyond, width, curvature = aim_along(setting, space, i, j, fit)
     if setting.eps > 0.0:
         beyond -= setting.eps * tube_bias(setting, weights, i, j, fit.along, fit)

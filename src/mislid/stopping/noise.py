@@ -15,8 +15,8 @@ equal
     Gaussian values, one standard deviation for all arms ("unknown-equal"). All evidence of
     `mislid.stopping.evidence` stays, multiplied by a process of the scatter.
 
-docs/certificate-proof.md has the proofs. Values come as the engine has them: more is better, and
-`scatter` is that of `Engine.scatter`.
+docs/certificate-proof.md has the proofs. As in the engine, larger values are better, and `scatter`
+is that of `Engine.scatter`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def by_own_values(
     pairs: Pairs,
     tolerance: float,
 ) -> Vector:
-    """Evidence of pairs by their own two arms, less the logarithm of a pair's share.
+    """Evidence of pairs by their own two arms, minus the logarithm of a pair's share.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def scatter_over_time(
     Returns
     -------
     ndarray or None
-        (n,); None where the noise model does not ask for it.
+        (n,); None if the noise model does not need it.
 
     Examples
     --------
@@ -147,12 +147,12 @@ def _sums_before(values: Vector) -> tuple[Vector, Vector]:
 
 
 def scatter_after(running: Vector | None, arms: Arms, samples: int, K: int) -> Vector | None:
-    """The scatter of all arms (K,) after so many measurements, from `scatter_over_time`.
+    """The scatter of all arms (K,) after a number of measurements, from `scatter_over_time`.
 
     Parameters
     ----------
     running
-        What that gave.
+        The result of `scatter_over_time`.
     arms
         The measured arms (n,) in their order.
     samples
@@ -163,7 +163,7 @@ def scatter_after(running: Vector | None, arms: Arms, samples: int, K: int) -> V
     Returns
     -------
     ndarray or None
-        0 where nothing was measured; None where the noise model does not ask for it.
+        0 for arms without measurements; None if the noise model does not need it.
 
     Examples
     --------
@@ -173,5 +173,5 @@ def scatter_after(running: Vector | None, arms: Arms, samples: int, K: int) -> V
     if running is None:
         return None
     found = np.zeros(K)
-    found[arms[:samples]] = running[:samples]  # of an arm's values the last one counts
+    found[arms[:samples]] = running[:samples]  # keeps the last entry of each arm
     return found

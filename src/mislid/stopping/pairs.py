@@ -1,7 +1,7 @@
 """Evidence for an answer, pair by pair, at any misspecification.
 
-M does not depend on the misspecification eps; only the set of its infimum does. So all that one M
-proves at different eps holds on one event; docs/checks.md has the details.
+M does not depend on the misspecification eps; only the set over which its infimum is taken does.
+So the proofs by one M for all eps hold on one event; docs/checks.md has the details.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from mislid.stopping.evidence import (
     linear_forms,
 )
 
-# Relative accuracy of the end of a proof; an end below the second part of the means' size is 0.
+# Relative accuracy of the largest proved misspecification; it counts as 0 if it is below NEGLIGIBLE
+# times the means' size.
 ACCURACY, NEGLIGIBLE = 1e-3, 1e-9
-# How often the means' size is doubled in search of the end of a proof.
+# Most doublings of the means' size in the search for the largest proved misspecification.
 DOUBLINGS = 20
-# Most pairs with a search for their own closest alternative at one misspecification, six solves
-# each; and the most of them times the number of arms.
+# Most pairs with a search of their own closest alternative (six solves each) at one
+# misspecification, and the largest product of their number and the number of arms.
 MOST_SOLVED, MOST_WORK = 100, 20_000
 
 
@@ -86,7 +87,7 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class AnswerEvidence:
-    """Evidence for an answer, pair by pair: that its incumbents beat all challengers.
+    """Evidence, pair by pair, that the incumbents of an answer beat all challengers.
 
     Attributes
     ----------
@@ -126,7 +127,7 @@ class AnswerEvidence:
     def weakest(self, misspecification: float, enough: float = math.inf) -> float:
         """The least evidence of a pair, each by its best family.
 
-        There is no search for single pairs that have `enough` without one.
+        There is no separate search for a pair that has `enough` evidence without one.
         """
         base = self._without_own_search(misspecification, enough)
         order = np.argsort(base, kind="stable")
@@ -159,13 +160,13 @@ class AnswerEvidence:
         Returns
         -------
         float or None
-            From below, to a thousandth; None if not even 0 is proved.
+            A lower bound within a thousandth; None if not even 0 is proved.
         """
         size = float(np.max(np.abs(self.data.means))) + self.data.tolerance
         knots = [0.0, size, *(size * 2.0**n for n in range(1, DOUBLINGS)), math.inf]
         if math.isfinite(self.declared):
             knots = sorted({*knots, self.declared})
-        # Most knots are beyond the end, so bisect them first.
+        # Most knots are not proved, so bisect the knots first.
         low, high = -1, len(knots)
         while high - low > 1:
             middle = (low + high) // 2
@@ -178,7 +179,7 @@ class AnswerEvidence:
         return knots[low] if high == len(knots) else self._end(knots[low], knots[high], level)
 
     def _end(self, low: float, high: float, level: float) -> float:
-        """Bisect for the end of a proof between two misspecifications."""
+        """Bisect for the largest proved misspecification."""
         least = NEGLIGIBLE * high if math.isfinite(high) else 0.0
         while math.isfinite(high) and high - low > ACCURACY * high and high > least:
             middle = 0.5 * (low + high)

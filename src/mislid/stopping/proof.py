@@ -54,7 +54,7 @@ from mislid.stopping.state import (
     settle,
 )
 
-# A rule that has to learn the gaps takes about this many times the samples of one that knows them.
+# Samples of a rule that must learn the gaps, relative to one that knows them, approximately.
 PRACTICE = 1.4
 # The cost of a pair exceeds its evidence by about this when its two arms settle it.
 TWO_ARMS_PRICE = 3.5
@@ -63,7 +63,7 @@ RENEWAL = 1.01
 
 
 class Proof(Struct):
-    """The families; the rest is work."""
+    """The families of displacements; all other fields are workspace."""
 
     families: Families
     weights: PerArm  # counts / variance
@@ -83,7 +83,7 @@ class Proof(Struct):
 
 
 def forget_tests(rule: Proof) -> None:
-    """Forget past tests, when other data replace the present ones; see also `forget_pairs`."""
+    """Forget past tests when the data are replaced; see also `forget_pairs`."""
     rule.tested[:] = 0.0
     rule.scanned, rule.diagonal.next, rule.spread.next = 0, 0.0, 0.0
     rule.all_arms.left, rule.all_arms.next = np.inf, 0.0
@@ -293,9 +293,9 @@ def _is_still_near(setting: Setting, rule: Proof, state: State, testing: bool) -
 
 @inner
 def _left_by_other_arms(setting: Setting, rule: Proof, state: State) -> float:
-    """An estimate of the measurements left without the fit; sets the aim to all arms if best."""
+    """Estimate the remaining measurements without the fit; sets the aim to all arms if best."""
     left = _left_by_two_arms(setting, rule, state)
-    if setting.eps == 0.0 or not setting.responds:  # no walls, or a rule that takes no aim
+    if setting.eps == 0.0 or not setting.responds:  # no walls, or a rule that does not use the aim
         return left
     forecast_all_arms(
         setting,

@@ -6,7 +6,7 @@ likelihood ratio test in a tube, with the threshold ln((t + 1) / delta).
 Evidence is 1/2 sum_k N_k (x_k - y_k)^2 / sigma_k^2 between means x and y, with N_k measurements of
 arm k and known noise sigma_k. It has no unit, and neither has a threshold.
 
-Noise that differs between arms. Divide arm k's rewards, its feature and its deviation by sigma_k.
+Noise may differ between arms. Divide arm k's rewards, its feature and its deviation by sigma_k.
 Measurements then have noise 1, features phi_k / sigma_k and deviations up to eps / sigma_k, and the
 paper's arguments apply word for word, with three changes. V = sum_k N_k phi_k phi_k' / sigma_k^2 is
 compared with L = max_k |phi_k| / sigma_k. Its trace is at most t L^2, so after V >= 2 L^2 I the
@@ -166,7 +166,7 @@ def _is_far(
 def _is_near(setting: Setting, rule: ProjectedTest, state: State) -> bool:
     """Whether the alternative found last is still too near, so that no search is needed."""
     if setting.responds or not is_doubt_valid(state):
-        return False  # the sampling rule would search for it in a moment
+        return False  # the sampling rule needs this search anyway
     cost = cost_of_doubt(state, state.projected)
     i, j = state.doubt_challenger, state.doubt_incumbent
     return not _is_far(setting, rule, state, cost, i, j)

@@ -1,4 +1,4 @@
-"""Ridge regression along a run: what LinGapE and LinGIFA estimate with.
+"""Ridge regression along a run, for LinGapE and LinGIFA.
 
 Of the regularised information V = ridge + sum_k N_k x_k x_k' / sigma_k^2 only the inverse is kept,
 as the images p_k = V^-1 x_k of all arms: they give estimates, and distances between arms as
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 # Rank-one updates between two inversions, so that their rounding does not add up.
 PERIOD = 128
-# What a measurement may add to the information in its direction, relative to what was there,
-# before an update would lose digits.
+# Largest relative increase of the information in the direction of a measurement; a larger update
+# would lose digits.
 LARGEST_STEP = 0.5
 # Results of `update_ridge` other than the scale of a rank-one update.
 UNCHANGED, INVERTED = 0.0, -1.0
@@ -70,7 +70,7 @@ class RidgeSpace(Struct):
 
 
 def new_ridge_space(setting: Setting, model: Model) -> RidgeSpace:
-    """Before the first measurement.
+    """The regression before the first measurement.
 
     The published rule regularises by the identity in the coordinates of the features as they are
     given and with noise 1, V = I + sum phi phi', so its behaviour depends on their units. With
@@ -158,7 +158,7 @@ def estimate_means(X: Matrix, variance: PerArm, sums: PerArm, space: RidgeSpace)
 
 @kernel
 def update_ridge(setting: Setting, state: State, space: RidgeSpace) -> float:
-    """Take in what was measured since the last call; see `update_images` for what it returns.
+    """Add the measurements since the last call; returns what `update_images` returns.
 
     O(K d) after one measurement, however the arm was chosen; O(K d^2) after several or every
     PERIOD measurements.

@@ -46,7 +46,7 @@ class StoppingRule:
     Attributes
     ----------
     name
-        As `stopping=` takes it.
+        The value of `stopping=`.
     description
         One line.
     proof
@@ -127,18 +127,18 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     ----------
     stopping
         A name in `STOPPING_RULES` or `PUBLISHED_RULES`, or an object.
-        Its attribute `guaranteed` says whether its error rate is proven to be at most delta.
-        Without that attribute nothing is claimed.
+        Its attribute `guaranteed` says whether its error rate is proven to be at most delta; by
+        default it is not.
 
     Returns
     -------
     StoppingRule
-        With the object's `judge`, if it is one.
+        The rule, with the object's `judge` if an object was given.
 
     Raises
     ------
     ProblemError
-        If it is neither.
+        If `stopping` is neither.
 
     Examples
     --------

@@ -26,7 +26,7 @@ RENEWAL = 1.02
 
 
 class Setting(Struct):
-    """The question as kernels read it. Only the variances of unknown noise ever change."""
+    """A question for kernels; only the variances of unknown noise ever change."""
 
     X: Matrix  # (K, d) features in spanner coordinates
     basis: Indices  # (d,) the spanner's arms, X[basis] is the identity
@@ -54,8 +54,8 @@ class Settled(Struct):
 
     It is 0 for open pairs. A settled pair stays settled while other arms are the incumbents. Recent
     incumbents have a row each. There are few rows, so that memory does not grow like K^2; a new
-    incumbent takes the row that was used longest ago. Losing a row costs measurements, and never
-    the proof.
+    incumbent takes the row that was used longest ago. A lost row costs measurements, but does not
+    invalidate the proof.
     """
 
     rows: ArmOrder  # the row of an arm, -1 for none
@@ -71,7 +71,7 @@ class State(Struct):
     """Measurements and estimates; the rules update them in place."""
 
     samples: int
-    waiting: int  # how many of them are pretended values of open trials
+    waiting: int  # number of them that are pretended values of open trials
     counts: PerArm
     sums: PerArm
     lost: PerArm  # rounding errors of the sums
@@ -81,11 +81,11 @@ class State(Struct):
     projected: PerArm  # the nearest model; an arm without measurements at its linear value
     incumbents: Annotated[Indices, ("m",)]  # the m best of the projected means, increasing
     tests: int  # stopping tests so far
-    # Samples at the last
-    last_test: int  # stopping test,
-    judged: int  # estimate,
-    searched: int  # search for the closest alternative,
-    answered: int  # and search whose alternative the sampling rule may use.
+    # Numbers of samples:
+    last_test: int  # at the last stopping test
+    judged: int  # at the last estimate
+    searched: int  # at the last search for the closest alternative
+    answered: int  # at the last search whose alternative the sampling rule may use
     rounds: int  # alternatives that the sampling rule has answered
     queued: int  # remaining pulls of the present round
     stalls: int  # searches that certified nothing
@@ -145,11 +145,11 @@ def add_up(state: State, arm: int, total: float) -> None:
 def add_scatter(
     setting: Setting, state: State, arm: int, times: int, total: float, scatter: float
 ) -> None:
-    """Add squared distances, before the values themselves.
+    """Add squared distances, before the values are added.
 
     With unknown noise, distances are from the mean of all values. With bounded values, they are in
-    units of the range and from a guess of the mean made before the value; values that come together
-    share a guess.
+    units of the range and from a guess of the mean made before the value; values that are added
+    together share a guess.
     """
     n, mean = state.counts[arm], total / times
     if setting.noise_model != BOUNDED:
@@ -195,7 +195,7 @@ def is_settled(settled: Settled, i: int, j: int) -> bool:
 
 @inner
 def settle(settled: Settled, i: int, j: int, samples: int) -> None:
-    """Incumbent j has just been proved better than i."""
+    """Record that incumbent j has just been proved better than i."""
     settled.times[settled.rows[j], i] = samples
 
 
@@ -222,7 +222,7 @@ def estimate(setting: Setting, state: State) -> bool:
     """Project the means and pick the incumbents (the paper's estimation step).
 
     The nearest model in sum_k weights_k (.)^2; needs measurements of arms that span. A projection
-    that is not certified leaves everything as it was.
+    that is not certified changes nothing.
     """
     state.judged = state.samples
     if not np.isinf(setting.eps):
@@ -261,7 +261,7 @@ def record(state: State, statistic: float, threshold: float, i: int, j: int) -> 
 
 @inner
 def keep_doubt(state: State, given: Vector, i: int, j: int) -> None:
-    """Keep the alternative just found."""
+    """Store the alternative just found."""
     below = state.test.below
     for k in range(given.shape[0]):
         state.doubt[k] = given[k] - below[k]
@@ -271,7 +271,7 @@ def keep_doubt(state: State, given: Vector, i: int, j: int) -> None:
 
 @inner
 def is_of_the_answer(state: State, i: int, j: int) -> bool:
-    """Whether j is an incumbent and i is not; i = -1 stands for no pair."""
+    """Whether j is an incumbent and i is not; i = -1 means no pair."""
     inside = False
     for b in range(state.incumbents.shape[0]):
         if state.incumbents[b] == i:
@@ -302,6 +302,6 @@ def cost_of_doubt(state: State, given: Vector) -> float:
 
 
 def forget_pairs(settled: Settled) -> None:
-    """Forget all settled pairs, when other data replace the present ones."""
+    """Forget all settled pairs when the data are replaced."""
     settled.rows[:], settled.owners[:], settled.used[:], settled.times[:] = -1, -1, 0, 0
     settled.accepted[:], settled.dropped[:] = 0, 0

@@ -33,17 +33,17 @@ SIZES = tuple(0.005 * 3.0**power for power in range(7))
 CENTRE, TAIL = 0.1, 1.5
 # alpha is PRECISION / rho^2, and at least LEAST_PRECISION.
 PRECISION, LEAST_PRECISION = 6.0, 0.5
-# The share of the displacements with a free sign. Where a mean is far on the wrong side, only these
-# keep E from vanishing.
+# The share of the displacements with a free sign. If the mean is far on the wrong side, E would
+# vanish without them.
 TWO_SIDED = 0.1
-# Where tau is less than its best value, the infimum is looked for in pieces; these parts of t^2.
+# For tau below its best value, the infimum is taken over pieces, which end at these parts of t^2.
 PIECES = (1.0, 0.9, 0.7, 0.4, 0.0)
 # The loss of a lower bound in nats, the number of cells at first, and their least relative width.
 LOSS, CELLS, NARROW = 0.01, 16, 1e-9
-# Cells end so many standard errors beyond the two means.
+# Cells end this many standard errors beyond the two means.
 BEYOND = 1.5
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
-# No more cells ever wait, because each is halved at most 30 times.
+# Largest number of open cells, because each is halved at most 30 times.
 MOST_CELLS = CELLS + 64
 
 
