@@ -8,6 +8,7 @@ number.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ from mislid.study.storage.interface import Line
 POLL, BEAT = 0.08, 15.0
 # Events that are read or sent at once, streams that may be open, and studies that are in memory.
 AT_ONCE, MOST_STREAMS, MOST_STUDIES = 2_000, 600, 32
+# Streams that one client may have open.
+MOST_OF_CLIENT = 16
 
 
 # --- views ----------------------------------------------------------------------------------
@@ -127,11 +130,8 @@ class Hub:
         self._seen: dict[tuple[str, int], Seen] = {}
         self._channels: dict[int, Channel] = {}
         self._is_ending = False
-
-    @property
-    def streams(self) -> int:
-        """How many are open."""
-        return sum(channel.listeners for channel in self._channels.values())
+        # Open streams by client.
+        self.streams = Counter[str]()
 
     def end(self) -> None:
         """Let all streams end."""
