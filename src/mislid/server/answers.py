@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from mislid._formatting import visible
 from mislid.errors import (
     ConflictingTellError,
     CorruptStorageError,
@@ -79,7 +80,7 @@ def refusal(
     status: int, message: str, kind: str = "", headers: Mapping[str, str] | None = None, **more: str
 ) -> Response:
     """An error as JSON; its kind is the phrase of its status unless it has another."""
-    error = {"kind": kind or HTTPStatus(status).phrase, "message": message, **more}
+    error = {"kind": kind or HTTPStatus(status).phrase, "message": visible(message), **more}
     return Response(packed({"error": error}), status, headers, "application/json")
 
 
@@ -102,7 +103,7 @@ def refused(problem: Exception) -> Response:
 @lru_cache(maxsize=100)
 def _log(words: str, minute: int) -> None:
     """Log the same words once a minute: a storage that is away is looked at every second."""
-    LOG.error("%s", words)
+    LOG.error("%s", visible(words))
 
 
 async def content_of(request: Request) -> bytes:
