@@ -211,7 +211,7 @@ class Session:
 
     def _forget(self) -> None:
         """Begin again: the next look replays the log from its beginning."""
-        self.state, self.chain = StudyState(), events.Chain()
+        self.state, self.chain = StudyState(), events.Chain(self.name)
         self._forget_rules()
 
     def _forget_rules(self) -> None:
