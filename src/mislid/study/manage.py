@@ -24,8 +24,8 @@ from mislid.errors import (
 )
 from mislid.study.assumption_tests import in_words
 from mislid.study.candidates import as_candidates, as_intended
-from mislid.study.events import Chain, Created, Entry, Event, entry_of, events_of
-from mislid.study.results import PlainRecord, StudySummary
+from mislid.study.events import Chain, Created, Entry, Event, entry_of, events_of, naming
+from mislid.study.results import DAMAGED, PlainRecord, StudySummary
 from mislid.study.rules import cannot_be_known, unconfirmed
 from mislid.study.session import Session
 from mislid.study.settings import as_settings, refuse_other_rules, refuse_others
@@ -267,7 +267,8 @@ def list_studies(*, storage: Address) -> list[StudySummary]:
     Returns
     -------
     list of StudySummary
-        In alphabetical order of the names.
+        In alphabetical order of the names. A study whose log cannot be read has the status
+        "damaged", and zeros; `check_study` says why.
 
     Raises
     ------
@@ -294,6 +295,8 @@ def list_studies(*, storage: Address) -> list[StudySummary]:
             summaries.append(summary_of_line(place, line))
         except UnknownStudyError:
             continue  # deleted meanwhile
+        except CorruptStorageError:  # which does not hide the others
+            summaries.append(StudySummary(line.name, DAMAGED, 0, 0, 0, 0, 0.0, 0.0, ""))
     return summaries
 
 
@@ -371,7 +374,8 @@ def copy_study(
     source = as_storage(_given(from_storage))
     target = as_storage(_given(to_storage))
     name = _as_name(from_study_name if to_study_name is None else to_study_name)
-    entries = Chain(from_study_name).take_in(source.read(source.find(from_study_name)))
+    with naming(from_study_name):
+        entries = Chain(from_study_name).take_in(source.read(source.find(from_study_name)))
     target.create(name, Chain(name).seal(entries))
 
 
@@ -468,6 +472,7 @@ def check_study(
     if not problems:
         try:
             session.take_in(events_of(entries))
+            _ = session.state.roster  # refuses an empty log
         except MislidError as problem:
             problems.append(_brief(problem))
     if head is not None and head not in heads:
@@ -485,8 +490,11 @@ def _brief(problem: MislidError) -> str:
 def _checked_decision(session: Session, problems: list[str]) -> str:
     """What was found of the decision; adds what is wrong with it, or with the study's summary."""
     state = session.state
-    (line,) = (line for line in session.storage.lines() if line.key == session.key)
-    listed = read_summary(line.name, state.sequence, line.summary)
+    listed = next(
+        read_summary(line.name, state.sequence, line.summary)
+        for line in session.storage.lines()
+        if line.name == session.name
+    )
     if listed is not None and listed != summary_of(session.name, state):
         problems.append("the list of studies says something else than the log")
     if state.decision is None:
@@ -502,9 +510,10 @@ def _checked_decision(session: Session, problems: list[str]) -> str:
 
 def _replayed_summary(place: Storage, name: str, key: int) -> StudySummary:
     state = StudyState()
-    for event in events_of(Chain(name).take_in(place.read(key))):
-        state.apply(event)
-    return summary_of(name, state)
+    with naming(name):
+        for event in events_of(Chain(name).take_in(place.read(key))):
+            state.apply(event)
+        return summary_of(name, state)
 
 
 def _given(storage: Address | None) -> Address:

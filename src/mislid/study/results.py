@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Label = str | int
 RUNNING, DECIDED, CONTRADICTED = "running", "decided", "contradicted"
+DAMAGED = "damaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class StudySummary:
     Attributes
     ----------
     name, status
-        Its name, and "running", "decided" or "contradicted".
+        Its name, and "running", "decided", "contradicted" or "damaged".
     m, candidates
         How many of how many candidates are looked for.
     observations, pending

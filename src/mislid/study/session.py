@@ -226,11 +226,13 @@ class Session:
         """The state after all events by now."""
         with self.alone:
             try:
-                more = True
-                while more:
-                    entries = self.storage.read(self.key, self.state.sequence, _AT_ONCE)
-                    more = len(entries) == _AT_ONCE
-                    self._read(entries)
+                with events.naming(self.name):
+                    more = True
+                    while more:
+                        entries = self.storage.read(self.key, self.state.sequence, _AT_ONCE)
+                        more = len(entries) == _AT_ONCE
+                        self._read(entries)
+                    _ = self.state.roster  # refuses an empty log
             except BaseException:
                 self._forget()
                 raise
@@ -504,7 +506,7 @@ class Session:
         """Read on, make the facts and append them; False with so many events to read first."""
         added, done = list[events.Entry](), False
         try:
-            with self.storage.locked(self.key) as log:
+            with events.naming(self.name), self.storage.locked(self.key) as log:
                 entries = log.read(self.state.sequence, many)
                 if len(entries) == many:
                     return False

@@ -15,6 +15,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,8 @@ class Database:
         def prepare(connection: Any, _record: Any) -> None:
             self._watch.refuse_replaced()
             connection.isolation_level = None  # `begin` is below
+            # What is not UTF-8 does not hide other rows; seals do not fit it.
+            connection.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
             connection.execute("PRAGMA synchronous=FULL")  # some builds would do with less
             # A file of others calls no function by itself, and gives no value that is longer.
             connection.execute("PRAGMA trusted_schema = OFF")
