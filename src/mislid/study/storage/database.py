@@ -7,10 +7,12 @@ returns only after the data are on disk.
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import re
 import sqlite3
+import tempfile
 import time
 import weakref
 from collections.abc import Iterator
@@ -43,6 +45,8 @@ _AWAY = {"connect_timeout": 20, "keepalives_idle": 30, "keepalives_interval": 10
 _AWAY |= {"keepalives_count": 3, "tcp_user_timeout": 60_000}
 # Largest size of an event in SQLite, in bytes.
 LONGEST = 256 * 2**20
+# Bytes of a page of SQLite.
+_PAGE = 4096
 
 
 class Database:
@@ -164,7 +168,7 @@ class Database:
         if self._process != os.getpid():
             self.engine.dispose(close=False)  # the parent still uses its connections
             self._process = os.getpid()
-        with translated(self.place), self.engine.connect() as connection:
+        with translated(self.place, self.file), self.engine.connect() as connection:
             connection = connection.execution_options(writing=writing)
             transaction = connection.begin()
             try:
@@ -183,7 +187,7 @@ class Database:
         try:
             transaction.commit()
         except exc.DBAPIError as problem:
-            if not _is_answer(problem.orig):
+            if not (_is_answer(problem.orig) or _lacks_room(problem.orig, self.file)):
                 raise UnknownOutcomeError(
                     f"storage {self.place!r} did not say whether it has written: the connection "
                     "broke just then. The study finds out when it is used again; the same call "
@@ -206,7 +210,7 @@ class Database:
         until = time.monotonic() + self._timeout
         while True:
             try:
-                with translated(self.place), self.engine.connect() as connection:
+                with translated(self.place, self.file), self.engine.connect() as connection:
                     raw = connection.connection.cursor()
                     raw.execute("PRAGMA journal_mode=WAL")
                     raw.close()
@@ -286,8 +290,11 @@ _POSTGRESQL: dict[str, Complaint] = {
 
 
 @contextmanager
-def translated(place: str) -> Iterator[None]:
-    """Context manager that turns errors of the database into those of the package."""
+def translated(place: str, file: Path | None = None) -> Iterator[None]:
+    """Context manager that turns errors of the database into those of the package.
+
+    `file` is where SQLite writes.
+    """
     try:
         yield
     except exc.TimeoutError as problem:
@@ -299,7 +306,7 @@ def translated(place: str) -> Iterator[None]:
         raise CorruptStorageError(f"storage {place!r} {_CORRUPT[1]} ({problem})") from problem
     except (exc.DBAPIError, sqlite3.Error) as problem:
         original = getattr(problem, "orig", problem)
-        kind, advice = _complaint(original)
+        kind, advice = _FULL if _lacks_room(original, file) else _complaint(original)
         raise kind(f"storage {place!r} {advice} ({_said(original)})") from problem
 
 
@@ -321,6 +328,27 @@ def _is_answer(original: BaseException | None) -> bool:
         return state.startswith(_UNDONE)
     name = getattr(original, "sqlite_errorname", None)
     return isinstance(name, str) and name.startswith(_NOT_MADE)
+
+
+def _lacks_room(original: BaseException | None, file: Path | None) -> bool:
+    """Whether SQLite could not write because of a quota or a limit to the size of files.
+
+    SQLite reports an I/O error without its cause, so a temporary file beside the database is
+    written to at the same length. SQLite writes the mark of a commit last: without it, nothing was
+    added.
+    """
+    if file is None or getattr(original, "sqlite_errorname", None) != "SQLITE_IOERR_WRITE":
+        return False
+    file = file.resolve()
+    ahead = Path(f"{file}-wal")
+    try:
+        with tempfile.TemporaryFile(dir=file.parent) as trial:
+            trial.seek((ahead if ahead.exists() else file).stat().st_size)
+            trial.write(bytes(_PAGE))
+            trial.flush()
+    except OSError as problem:
+        return problem.errno in (errno.EFBIG, errno.EDQUOT, errno.ENOSPC)
+    return False
 
 
 def _complaint(original: BaseException) -> Complaint:

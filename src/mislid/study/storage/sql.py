@@ -194,7 +194,7 @@ def _entries(
 
 def ensure_tables(database: Database) -> None:
     """Create missing tables; refuse tables of another version."""
-    with translated(database.place):
+    with translated(database.place, database.file):
         missing = not sa.inspect(database.engine).has_table(SCHEMA.name)
     if missing:
         _make_tables(database)
