@@ -38,7 +38,7 @@ class Listener:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         known = f"Last-Event-ID: {self.seen[-1]}\r\n" if self.seen else ""
         head = f"GET /api/studies/1/events?after=0 HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
-        head += "Accept: text/event-stream\r\n"
+        head += f"Accept: text/event-stream\r\nX-Forwarded-For: 203.0.113.{self.number % 50}\r\n"
         writer.write(f"{head}{known}\r\n".encode())
         begun, patience = time.monotonic(), 1.0 + self.number % 7
         try:
@@ -80,7 +80,8 @@ def test_no_event_is_lost_or_doubled_under_load(tmp_path: Path) -> None:
     storage = as_storage(lab)
     new_study(storage, noise=100.0)
     storage.close()
-    with serving(lab) as server:
+    # Four viewers at each of 50 addresses, since one address may not have so many streams.
+    with serving(lab, "--trusted-proxy", "127.0.0.1") as server:
         listeners, last, memory = asyncio.run(measured(server))
         said = server.log.read_text()
     for one in listeners:

@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import ipaddress
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,10 +22,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mislid.errors import ProblemError
-from mislid.server.answers import refusal
+from mislid.server.answers import LONGEST_HEAD, counted, refusal
 
 LOGIN, STATIC = "/login", "/static/"
 READING = ("GET", "HEAD")
+METHODS = (*READING, "POST")
+# Requests of one client at once; behind a proxy, connections do not tell clients apart.
+MOST_REQUESTS = 64
 LOCAL = ("127.0.0.1", "localhost", "::1")
 # Length of a token.
 SHORTEST, LONGEST = 20, 1_000
@@ -150,6 +154,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, policy: Policy) -> None:
         self._app, self._policy = app, policy
+        self._open = Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -162,11 +167,20 @@ class Gate:
             await send(message)
 
         refused = self._refused(scope) if scope["type"] == "http" else None
-        await (refused or self._app)(scope, receive, guarded)
+        with counted(self._open, client_of(scope)):
+            await (refused or self._app)(scope, receive, guarded)
 
     def _refused(self, scope: Scope) -> Response | None:
         policy, path, headers = self._policy, scope["path"], Headers(scope=scope)
         is_reading = scope["method"] in READING
+        if _head_size(scope) > LONGEST_HEAD:
+            return refusal(431, f"the head of a request may have at most {LONGEST_HEAD} bytes")
+        if scope["method"] not in METHODS:
+            allowed = ", ".join(METHODS)
+            return refusal(405, f"the methods are {allowed}", headers={"allow": allowed})
+        if self._open[client_of(scope)] >= MOST_REQUESTS:
+            said = f"{MOST_REQUESTS} requests of this address are under way"
+            return refusal(503, said, headers={"retry-after": "1"})
         if headers.get("host", "").lower() not in policy.hosts:
             return refusal(421, "this server is not known under that name: see --name")
         if _is_foreign(headers, policy, is_page=is_reading and not path.startswith("/api/")):
@@ -195,6 +209,12 @@ class Gate:
             said = "give the token of this server: 'Authorization: Bearer TOKEN'"
             return refusal(401, said, headers={"www-authenticate": "Bearer"})
         return RedirectResponse(LOGIN, 303)
+
+
+def _head_size(scope: Scope) -> int:
+    """Bytes of the target and the headers."""
+    headers = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+    return headers + len(scope.get("raw_path") or b"") + len(scope["query_string"])
 
 
 def client_of(scope: Scope) -> str:

@@ -7,7 +7,9 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
@@ -16,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from mislid._formatting import shown
 from mislid.errors import (
     ConflictingTellError,
     CorruptStorageError,
@@ -30,6 +33,8 @@ from mislid.errors import (
 from mislid.study.events import Entry
 
 LOG = logging.getLogger("mislid.server")
+# Most bytes of a request's head.
+LONGEST_HEAD = 32 * 1024
 # Most bytes of a request's body, and seconds in which the body must arrive.
 MOST_BYTES, PATIENCE = 2**20, 10.0
 _STATUS: dict[type, int] = {
@@ -131,10 +136,40 @@ def _closing(status: int, message: str) -> HTTPException:
 
 async def body_of(request: Request) -> dict[str, Any]:
     """The JSON object in the body of a request."""
+    content = await content_of(request)
     try:
-        found = json.loads(await content_of(request))
+        found = json.loads(content, object_pairs_hook=_once)
+    except ProblemError:
+        raise
     except (ValueError, RecursionError):
         raise ProblemError("the request must be JSON") from None
     if not isinstance(found, dict):
         raise ProblemError("the request must be a JSON object")
     return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, each of whose keys may occur once.
+
+    >>> _once([("value", 1), ("value", 2)])
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: the request must have each key once; got 'value' twice
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        key = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ProblemError(f"the request must have each key once; got {shown(key)} twice")
+    return found
+
+
+@contextmanager
+def counted(open_ones: Counter[str], client: str) -> Iterator[None]:
+    """Count one more of a client meanwhile."""
+    open_ones[client] += 1
+    try:
+        yield
+    finally:
+        open_ones[client] -= 1
+        if not open_ones[client]:
+            del open_ones[client]

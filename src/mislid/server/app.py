@@ -9,7 +9,7 @@ import json
 import signal
 import socket
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
@@ -25,9 +25,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn import Config, Server
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mislid import __version__
 from mislid._formatting import Html, element, visible
@@ -42,32 +41,32 @@ from mislid.errors import (
 )
 from mislid.io import as_plain
 from mislid.report import style_sheet
-from mislid.server.access import LOGIN, Gate, Policy, logged_in
+from mislid.server.access import LOGIN, Gate, Policy, client_of, logged_in
 from mislid.server.answers import (
-    PATIENCE,
+    LONGEST_HEAD,
     answer,
     body_of,
     content_of,
+    counted,
     event_json,
     packed,
     refused,
 )
-from mislid.server.live import MOST_STREAMS, QUICK, SLOW, Hub
+from mislid.server.connections import MOST_CONNECTIONS, Patient
+from mislid.server.live import MOST_OF_CLIENT, MOST_STREAMS, QUICK, SLOW, Hub
 from mislid.study import Study, Trial
 from mislid.study.manage import create_study, summary_of_line
 from mislid.study.storage import Storage
 from mislid.study.storage.interface import Line
 
-# Most bytes of a request's head.
-LONGEST_HEAD = 32 * 1024
-# Most simultaneous connections; the usual limit of open files per process is 1,024.
-MOST_CONNECTIONS = 900
 _STATIC = Path(__file__).parent / "static"
 _STUDY = "/api/studies/{study}"
 _WAIT = (
     element("p", "Loading...", class_="note"),
     element("noscript", element("p", "This page needs JavaScript; a report does not.")),
 )
+# Connections that are accepted at once: more of one client's would leave no files to others.
+MOST_WAITING = 100
 # Most events in one response.
 MOST_EVENTS = 1_000
 # Methods of `Study` that clients may call to change it.
@@ -147,15 +146,28 @@ async def events(request: Request) -> Response:
 
 
 def _stream(request: Request, hub: Hub, line: Line) -> Response:
-    if hub.streams >= MOST_STREAMS:
-        raise HTTPException(503, f"{MOST_STREAMS} streams are open", {"retry-after": "10"})
+    client = client_of(request.scope)
+    if hub.streams.total() >= MOST_STREAMS or hub.streams[client] >= MOST_OF_CLIENT:
+        said = f"at most {MOST_STREAMS} streams may be open, and {MOST_OF_CLIENT} of each client"
+        raise HTTPException(503, said, {"retry-after": "10"})
     known = request.headers.get("last-event-id", "")
     after = int(known) if known.isdecimal() else _after(request, line.last)
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
-    return StreamingResponse(
-        hub.stream(line, after), 200, {"x-accel-buffering": "no"}, "text/event-stream"
-    )
+    return Stream(hub, client, hub.stream(line, after))
+
+
+class Stream(StreamingResponse):
+    """A stream, which counts as one of its client's while it is open."""
+
+    def __init__(self, hub: Hub, client: str, content: AsyncIterator[bytes]) -> None:
+        super().__init__(content, 200, {"x-accel-buffering": "no"}, "text/event-stream")
+        self._hub, self._client = hub, client
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it to its end."""
+        with counted(self._hub.streams, self._client):
+            await super().__call__(scope, receive, send)
 
 
 async def create(request: Request) -> Response:
@@ -335,29 +347,6 @@ async def _style(request: Request) -> Response:
     return answer(request, (style_sheet() + _static("app.css")).encode(), "text/css")
 
 
-class Patient(H11Protocol):
-    """HTTP protocol that closes the connection if a client sends a request too slowly."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request."""
-        super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
-            transport.abort()
-        self._wait()
-
-    def on_response_complete(self) -> None:
-        """Wait for the next request, or for the rest of this one."""
-        self._wait()
-        super().on_response_complete()
-
-    def _wait(self) -> None:
-        self.loop.call_later(PATIENCE, self._give_up, self.cycle)
-
-    def _give_up(self, cycle: Any) -> None:
-        if self.cycle is cycle and not self.transport.is_closing():
-            self.transport.close()
-
-
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 takes any free port.
 
@@ -368,7 +357,7 @@ def listen(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=1024)
+        return socket.create_server((host, port), family=family, backlog=MOST_WAITING)
     except (OSError, OverflowError) as problem:
         raise ProblemError(
             f"--host {host} and --port {port} must be an address of this computer that no other "
@@ -399,6 +388,7 @@ def server_of(storage: Storage, policy: Policy) -> Server:
         server_header=False,
         log_level="warning",
         limit_concurrency=MOST_CONNECTIONS,
+        backlog=MOST_WAITING,
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=LONGEST_HEAD,
         # Any client can send a proxy's headers, so only those of declared proxies are trusted.

@@ -7,6 +7,7 @@ for streams that are up to date. Other streams read the storage, so they can sta
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ from mislid.study.storage.interface import Line
 POLL, BEAT = 0.08, 15.0
 # Most events read or sent at once, open streams, and studies in memory.
 AT_ONCE, MOST_STREAMS, MOST_STUDIES = 2_000, 600, 32
+# Streams that one client may have open.
+MOST_OF_CLIENT = 16
 
 
 # --- views ----------------------------------------------------------------------------------
@@ -126,11 +129,8 @@ class Hub:
         self._seen: dict[tuple[str, int], Seen] = {}
         self._channels: dict[int, Channel] = {}
         self._is_ending = False
-
-    @property
-    def streams(self) -> int:
-        """Number of open streams."""
-        return sum(channel.listeners for channel in self._channels.values())
+        # Open streams by client.
+        self.streams = Counter[str]()
 
     def end(self) -> None:
         """End all streams."""

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers.serving import Site, logged, running, tell_some
+from helpers.serving import Site, logged, running, tell_some, wait_for
 from mislid.server import live
 from mislid.study import Study, delete_study
 from mislid.study.events import Entry
 from mislid.study.storage import Storage
 
 STUDY = "/api/studies/1"
+STREAM = {"accept": "text/event-stream"}
 
 
 def test_a_stream_brings_every_event_once(site: Site, study: Study) -> None:
@@ -69,8 +70,24 @@ def test_there_are_not_more_streams_than_allowed(
     monkeypatch.setattr("mislid.server.app.MOST_STREAMS", 1)
     with site.stream(1, after="0") as told:
         next(told)
-        answer = site.get(f"{STUDY}/events", headers={"accept": "text/event-stream"})
-    assert answer.status_code == 503
+        assert site.get(f"{STUDY}/events", headers=STREAM).status_code == 503
+
+
+def test_a_client_has_not_more_streams_than_allowed(
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mislid.server.app.MOST_OF_CLIENT", 1)
+    one, other = ({"x-forwarded-for": f"203.0.113.{number}"} for number in (7, 8))
+    with running(storage, proxies=["127.0.0.1"]) as site:
+        with site.stream(1, after="0", **one) as told:
+            next(told)
+            answer = site.get(f"{STUDY}/events", headers=STREAM | one)
+            assert answer.status_code == 503
+            assert "streams may be open, and 1 of each" in answer.json()["error"]["message"]
+            assert site.get(f"{STUDY}/events", headers=one).status_code == 200
+            assert site.numbers(1, 1, after="0", **other) == [1]
+        # A stream that has ended counts no longer.
+        wait_for(lambda: site.client.head(f"{STUDY}/events", headers=STREAM | one).is_success)
 
 
 def test_an_event_that_cannot_be_read_doubles_nothing(

@@ -1,6 +1,7 @@
 """What other sites, strangers and broken clients try: it is refused, and no token is told."""
 
 import contextlib
+import json
 import logging
 import os
 import socket
@@ -12,9 +13,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from helpers.serving import TOKEN, Site, running
+from helpers.serving import TOKEN, Site, running, wait_for
 from mislid.errors import ProblemError
-from mislid.server import answers, app
+from mislid.server import access, answers, connections
 from mislid.server.access import Policy, policy_for, read_token
 from mislid.study import Study
 from mislid.study.storage import Storage
@@ -293,10 +294,39 @@ def test_requests_that_bring_too_much(writing: Site) -> None:
         assert writing.client.post(path, content=parts()).status_code == 413
 
 
-def test_a_long_head_is_refused(site: Site) -> None:
-    host = urlsplit(site.url).netloc.encode()
-    said = raw(site, b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nX: " + b"x" * 100_000)
-    assert said.startswith(b"HTTP/1.1 400")
+@pytest.mark.parametrize("kilobytes", [33, 120])
+@pytest.mark.parametrize("end", [b"", b"\r\n\r\n"])
+def test_a_long_head_is_refused(site: Site, kilobytes: int, end: bytes) -> None:
+    """Before it is complete, and where all of it comes at once."""
+    head = _head(site, "GET", "/", "Connection: close").removesuffix(b"\r\n")
+    said = raw(site, head + b"X: " + b"x" * 1024 * kilobytes + end)
+    assert said.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
+    error = json.loads(said.partition(b"\r\n\r\n")[2])["error"]
+    assert error["message"] == "the head of a request may have at most 32768 bytes"
+
+
+def test_a_long_address_is_refused(site: Site) -> None:
+    assert refused(site.get("/?" + "x" * 33 * 1024)) == 431
+    assert site.get("/?" + "x" * 31 * 1024).status_code == 200
+
+
+def test_what_is_no_request_is_refused(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    for content in (
+        b"\x00\x01\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01" * 9 + b"\n" * 4,
+    ):
+        assert raw(site, content).startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    # A body that breaks off into nonsense after the answer.
+    head = _head(site, "GET", "/static/icon.svg", "Transfer-Encoding: chunked")
+    place = urlsplit(site.url)
+    with socket.create_connection((place.hostname, place.port), timeout=5) as line:
+        line.sendall(head)
+        assert line.recv(65536).startswith(b"HTTP/1.1 200")
+        line.sendall(b"nonsense\r\n")
+        while line.recv(65536):
+            pass
+    assert "Traceback" not in caplog.text
 
 
 def _trickle(line: socket.socket, seconds: float) -> None:
@@ -309,7 +339,7 @@ def _trickle(line: socket.socket, seconds: float) -> None:
 def test_a_head_that_trickles_ends(
     study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "PATIENCE", 0.6)
+    monkeypatch.setattr(connections, "PATIENCE", 0.6)
     with running(storage) as site:
         place = urlsplit(site.url)
         with socket.create_connection((place.hostname, place.port), timeout=5) as line:
@@ -321,12 +351,21 @@ def test_a_head_that_trickles_ends(
             assert time.monotonic() - begun < 4.0
 
 
+@pytest.mark.parametrize("content", [b"", b"GET / HTT"])
+def test_a_connection_without_a_request_ends(
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 0.4)
+    with running(storage) as site:
+        assert raw(site, content, seconds=10.0) == b""
+
+
 @pytest.mark.parametrize("path", ["/login", "/api/studies/1/tell"])
 def test_slow_bodies_end(
     study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.setattr(answers, "PATIENCE", 0.3)
-    monkeypatch.setattr(app, "PATIENCE", 0.5)
+    monkeypatch.setattr(connections, "PATIENCE", 0.5)
     with running(storage, write=True) as site:
         more = (f"Authorization: Bearer {TOKEN}", "Content-Length: 100")
         said = raw(site, _head(site, "POST", path, *more) + b"{")
@@ -356,7 +395,7 @@ def test_connections_at_once_are_bounded(
     study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that say nothing count as well."""
-    monkeypatch.setattr(app, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
     with running(storage) as site, contextlib.ExitStack() as opened:
         place = urlsplit(site.url)
         for _ in range(3):
@@ -364,6 +403,49 @@ def test_connections_at_once_are_bounded(
         extra = opened.enter_context(socket.create_connection((place.hostname, place.port)))
         extra.settimeout(5)
         assert extra.recv(1) == b""  # closed at once
+
+
+def _are_open(lines: list[socket.socket]) -> list[bool]:
+    """Which of these connections the server has not closed."""
+    found = []
+    for line in lines:
+        line.settimeout(0.1)
+        try:
+            found.append(line.recv(1) != b"")
+        except TimeoutError:
+            found.append(True)
+        except ConnectionError:
+            found.append(False)
+    return found
+
+
+@pytest.mark.parametrize("proxies", [(), ("127.0.0.0/8",)])
+def test_connections_of_an_address_are_bounded(
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch, proxies: tuple[str, ...]
+) -> None:
+    """Those of a proxy are of many clients."""
+    monkeypatch.setattr(connections, "MOST_OF_ADDRESS", 3)
+    with running(storage, proxies=proxies) as site, contextlib.ExitStack() as opened:
+        at = (urlsplit(site.url).hostname, urlsplit(site.url).port)
+        lines = [opened.enter_context(socket.create_connection(at)) for _ in range(6)]
+        assert _are_open(lines) == [True] * 3 + [bool(proxies)] * 3
+        lines[0].close()
+        # What is closed counts no longer.
+        wait_for(lambda: _are_open([opened.enter_context(socket.create_connection(at))])[0])
+
+
+def test_requests_of_a_client_are_bounded(
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the address that the proxy forwards, in whatever number of connections."""
+    monkeypatch.setattr(access, "MOST_REQUESTS", 2)
+    one, other = ({"x-forwarded-for": f"203.0.113.{number}"} for number in (7, 8))
+    with running(storage, proxies=["127.0.0.1"]) as site:
+        with site.stream(1, after="0", **one) as first, site.stream(1, after="0", **one) as second:
+            assert next(first).name == next(second).name == "logged"
+            assert refused(site.get("/api/studies", headers=one)) == 503
+            assert site.get("/api/studies", headers=other).status_code == 200
+        wait_for(lambda: site.get("/api/studies", headers=one).status_code == 200)
 
 
 def test_tricks_with_paths_give_nothing(writing: Site) -> None:
@@ -379,6 +461,13 @@ def test_tricks_with_paths_give_nothing(writing: Site) -> None:
 def test_nothing_is_written_without_write(site: Site, study: Study) -> None:
     for call in CALLS:
         assert refused(site.post(f"/api/studies{call}")) == 405
-    for method in ("PUT", "DELETE", "PATCH", "TRACE"):
-        assert site.client.request(method, "/api/studies/1").status_code == 405
     assert len(study.events()) == 1
+
+
+def test_other_methods_are_refused(site: Site, writing: Site) -> None:
+    for method in ("DELETE", "TRACE", "NONSENSE"):
+        for client in (site.client, writing.client, writing.stranger):
+            for path in (*PAGES, *READS, "/api/studies/1/tell"):
+                answer = client.request(method, path)
+                assert refused(answer) == 405
+                assert answer.headers["allow"] == "GET, HEAD, POST"

@@ -127,3 +127,23 @@ def test_what_is_no_object_is_refused(writing: Site, content: bytes) -> None:
     answer = writing.client.post(TELL, content=content)
     assert answer.status_code == 422
     assert "the request must be" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "key"),
+    [
+        (TELL, b'{"trial": 0, "value": 0.5, "value": 0.7}', "'value'"),
+        (TELL, b'{"trial": 0, "value": 0.5, "k\\u0065y": "1", "key": "1"}', "'key'"),
+        ("/api/studies", b'{"candidates": {"a": [0], "b": [1], "a": [2]}, "m": 1}', "'a'"),
+    ],
+)
+def test_a_key_that_comes_twice_is_refused(
+    writing: Site, study: Study, path: str, content: bytes, key: str
+) -> None:
+    """Otherwise a measurement might be dropped in silence."""
+    tell_some(study, 1)
+    answer = writing.client.post(path, content=content)
+    assert answer.status_code == 422
+    said = answer.json()["error"]["message"]
+    assert said == f"the request must have each key once; got {key} twice"
+    assert kinds(study) == ["Created", "Asked", "Told"]
