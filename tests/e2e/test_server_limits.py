@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import socket
 import sys
 import time
@@ -17,6 +19,7 @@ from mislid.server.connections import MOST_OF_ADDRESS
 from mislid.server.live import MOST_OF_CLIENT
 from mislid.study.storage import as_storage
 
+resource = pytest.importorskip("resource")
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="elsewhere this computer has one address of its own"
 )
@@ -85,6 +88,27 @@ def test_idle_connections_leave_room_to_others(server: Command) -> None:
     soon, later = asyncio.run(hold(server, 200))
     assert (soon, later) == (200 - MOST_OF_ADDRESS, 200)
     answered(server, HERE)
+
+
+def test_a_burst_of_connections_leaves_files_to_others(server: Command) -> None:
+    """They wait in line while the server is stopped, and come all at once."""
+    process = server.process.pid
+    limits = resource.prlimit(process, resource.RLIMIT_NOFILE, (400, limit_of_files()))
+    os.kill(process, signal.SIGSTOP)
+    with ExitStack() as opened:
+        for _ in range(500):
+            line = opened.enter_context(socket.socket())
+            line.setblocking(False)
+            line.connect_ex((HERE, server.port))
+        os.kill(process, signal.SIGCONT)
+        answered(server, ELSEWHERE)
+    resource.prlimit(process, resource.RLIMIT_NOFILE, limits)
+    assert "out of system resource" not in server.log.read_text()
+
+
+def limit_of_files() -> int:
+    """The hard limit of open files, which the server has from this process."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ _WAIT = (
     element("p", "Loading...", class_="note"),
     element("noscript", element("p", "This page needs JavaScript; a report does not.")),
 )
-# Connections that are accepted at once: more of one client's would leave no files to others.
+# Connections that are accepted in one step: a burst of many would use up the process's files.
 MOST_WAITING = 100
 # Most events in one response.
 MOST_EVENTS = 1_000

@@ -50,7 +50,7 @@ class Patient(H11Protocol):
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.close()  # it has been answered already
             return
-        problem, status = sys.exc_info()[1], 400
+        problem, status = sys.exception(), 400
         if isinstance(problem, h11.RemoteProtocolError):
             status = problem.error_status_hint
         if status == 431:
