@@ -40,6 +40,11 @@ class Patient(H11Protocol):
         clients = [one.client for one in self.connections if isinstance(one, Patient)]
         return sum(client is not None and client[0] == self.client[0] for client in clients)
 
+    def data_received(self, data: bytes) -> None:
+        """Take in data, unless a refusal was sent."""
+        if self.conn.their_state is not h11.ERROR:
+            super().data_received(data)
+
     def on_response_complete(self) -> None:
         """Wait for the next request, or for the rest of this one."""
         self._wait()
@@ -50,6 +55,7 @@ class Patient(H11Protocol):
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.close()  # it has been answered already
             return
+        is_idle = self.conn.our_state is h11.IDLE
         problem, status = sys.exception(), 400
         if isinstance(problem, h11.RemoteProtocolError):
             status = problem.error_status_hint
@@ -63,7 +69,10 @@ class Patient(H11Protocol):
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
+        if is_idle:  # closed before all of the head has come, the connection would lose the answer
+            self.transport.write_eof()
+        else:
+            self.transport.close()
 
     def _wait(self) -> None:
         self.loop.call_later(PATIENCE, self._give_up, self.cycle)

@@ -294,7 +294,7 @@ def test_requests_that_bring_too_much(writing: Site) -> None:
         assert writing.client.post(path, content=parts()).status_code == 413
 
 
-@pytest.mark.parametrize("kilobytes", [33, 120])
+@pytest.mark.parametrize("kilobytes", [33, 120, 2_000])
 @pytest.mark.parametrize("end", [b"", b"\r\n\r\n"])
 def test_a_long_head_is_refused(site: Site, kilobytes: int, end: bytes) -> None:
     """Before it is complete, and where all of it comes at once."""
