@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 # Seconds since 1970 at the beginning of the year 1 and at the end of 9999.
 _CALENDAR = -62_135_596_800.0, 253_402_300_799.0
+# Categories of Unicode: control, format, surrogate, line and paragraph separator.
+_CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
+# Zero-width non-joiner and joiner.
+_JOINERS = "\u200c\u200d"
 # Passwords between the user name and the last @, and in options of drivers.
 _SECRETS = (
     (r"(://[^:/@?]*):.*@", r"\1:***@"),
@@ -62,7 +67,7 @@ def shown(value: Any, limit: int = 60) -> str:
         text = " ".join(repr(value).split())
     except Exception:  # noqa: BLE001 - an object's repr may raise anything
         return f"a value of type {type(value).__name__}"
-    text = text.encode("utf-8", "backslashreplace").decode()
+    text = visible(text)
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -78,9 +83,33 @@ def without_password(address: object) -> str:
     return shown
 
 
+def is_control(letter: str) -> bool:
+    """Whether a character has an effect instead of a shape, such as a line break or an escape.
+
+    The two joiners do not count, which some scripts and emoji need.
+
+    >>> is_control(chr(27)), is_control(chr(0x202E)), is_control(chr(0x200D)), is_control("a")
+    (True, True, False, False)
+    """
+    return unicodedata.category(letter) in _CONTROLS and letter not in _JOINERS
+
+
 def visible(text: str) -> str:
-    """A text without control characters, which pages must not contain."""
-    return "".join(letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)
+    r"""A text whose control characters are escaped, for terminals, logs and pages.
+
+    >>> print(visible("tea" + chr(27) + "[2J" + chr(10)))
+    tea\x1b[2J\n
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or _is_shape(letter) else repr(letter)[1:-1]
+        for letter in text
+    )
+
+
+def _is_shape(letter: str) -> bool:
+    return letter in _JOINERS or unicodedata.category(letter) == "Zs"
 
 
 def in_ranges(numbers: Iterable[int]) -> list[str]:

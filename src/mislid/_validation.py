@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mislid._formatting import shown
+from mislid._formatting import is_control, shown
 from mislid.errors import ProblemError
 
 Vector = npt.NDArray[np.float64]
@@ -229,6 +229,37 @@ def as_text(value: Any, name: str, what: str = "a text that is not empty") -> st
     if not is_unicode(value):
         raise ProblemError(f"{name} must be text of Unicode characters; got {shown(value)}")
     return value
+
+
+# Characters of a label, a study's name, a worker's name and a reason at most.
+LONGEST_LABEL, LONGEST_NAME, LONGEST_WORKER, LONGEST_REASON = 200, 100, 100, 1_000
+
+
+def as_line(value: Any, name: str, most: int, what: str = "a text that is not empty") -> str:
+    """A text on one line, without control characters and of at most so many characters.
+
+    >>> as_line("tea", "study_name", 100)
+    'tea'
+    >>> as_line("tea" + chr(27), "worker", 100)
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: worker must be one line without control characters; got ...
+    """
+    text = as_text(value, name, what)
+    refuse_controls(text, name, most)
+    return text
+
+
+def refuse_controls(text: str, name: str, most: int, at: str = "") -> None:
+    """Refuse line breaks, control characters and more than so many characters."""
+    if not text.isprintable() and any(map(is_control, text)):
+        raise ProblemError(
+            f"{name} must be one line without control characters; got {shown(text)}{at}"
+        )
+    if len(text) > most:
+        raise ProblemError(
+            f"{name} must have at most {most:,} characters; got {len(text):,}, {shown(text)}{at}"
+        )
 
 
 def is_unicode(text: str) -> bool:

@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
 _MARKS = {".": "point", ",": "comma"}
 # Cells that begin with apostrophes get one more, so that `bare` restores them.
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_FORMULA = re.compile("'*[-=+@\t\r\n;|%\uff1d\uff0b\uff0d\uff20]")
 
 
 def as_plain(value: Any) -> Any:
@@ -160,8 +160,8 @@ def alone_in(folder: Path, refusal: Exception) -> Iterator[None]:
 def guarded(value: Any) -> Any:
     """A value for a cell of a text file, protected from being read as a formula.
 
-    A text that begins with = + - @, a tab or a carriage return gets a leading apostrophe, unless
-    it is a number.
+    A text that begins with = + - @, also of full width, with ; | %, a tab or a line break gets a
+    leading apostrophe, unless it is a number.
 
     >>> guarded("=1+1"), guarded("-5"), guarded("-5+A1"), guarded(-5.0), guarded("'@")
     ("'=1+1", '-5', "'-5+A1", -5.0, "''@")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import click
 
-from mislid._formatting import without_password
+from mislid._formatting import visible, without_password
 from mislid.cli import answers, paper, question, run, trials  # noqa: F401 - define commands
 from mislid.cli.options import app
-from mislid.cli.output import sentence
+from mislid.cli.output import complain, sentence
 from mislid.errors import Interrupted, MislidError
 
 __all__ = ["app", "execute"]
@@ -20,23 +20,24 @@ def execute(arguments: Sequence[str] | None) -> int:
     """Run a command; each warning or error is one sentence on stderr."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_: click.echo(f"Warning: {message}.", err=True)
+        warnings.showwarning = lambda message, *_: complain(f"Warning: {message}.")
         try:
             status = app.main(arguments, prog_name="mislid", standalone_mode=False)
             return status if isinstance(status, int) else 0
         except click.ClickException as problem:
+            problem.message = visible(problem.message)  # type: ignore[misc]  # final
             problem.show()
             return problem.exit_code
         except click.Abort as ended:
             cause = ended.__cause__
             interrupted = isinstance(cause, Interrupted)
-            click.echo(f"Error: {cause}." if interrupted else "Aborted.", err=True)
+            complain(f"Error: {cause}." if interrupted else "Aborted.")
             return 1
         except Exception as problem:
             message = _explain(problem)
             if message is None:
                 raise
-            click.echo(f"Error: {message}", err=True)
+            complain(f"Error: {message}")
             return 1
 
 

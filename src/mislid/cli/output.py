@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid._formatting import plain
+from mislid._formatting import plain, visible
 
 if TYPE_CHECKING:
     from mislid.study import Study
@@ -80,14 +80,14 @@ def _cell(value: Any) -> Any:
 
 
 def as_table(rows: Iterable[Sequence[Any]], texts: int) -> str:
-    """Aligned columns: the first `texts` of them left, the others right.
+    """Aligned columns: the first `texts` of them left, the others right. Control characters are escaped.
 
     >>> print(as_table([("arm", "mean"), ("C33", 0.9), ("x", None)], texts=1))
     arm  mean
     C33   0.9
     x       -
     """
-    cells = [[shown(cell) for cell in row] for row in rows]
+    cells = [[visible(shown(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
         "  ".join(
@@ -114,13 +114,18 @@ def sentence(problem: Exception) -> str:
     return text if text.endswith("?") else f"{text}."
 
 
+def complain(text: str) -> None:
+    """Print a warning or an error on stderr, on one line."""
+    click.echo(visible(text), err=True)
+
+
 @contextmanager
 def figure_if_possible() -> Iterator[None]:
     """Print that there is no figure if matplotlib is missing."""
     try:
         yield
     except ImportError as problem:
-        click.echo(f"No figure: {problem}.", err=True)
+        complain(f"No figure: {problem}.")
 
 
 def is_proven(status: str, stopping: str) -> bool:

@@ -17,7 +17,7 @@ from mislid.cli.options import (
     runs_options,
     seed_option,
 )
-from mislid.cli.output import figure_if_possible, print_rows, sentence
+from mislid.cli.output import complain, figure_if_possible, print_rows, sentence
 from mislid.errors import MissingDataError
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def reproduce_command(name: str, output: str, **options: Any) -> int:
         try:
             result = run_experiment(EXPERIMENTS[chosen], folder, tell=tell, **options)
         except MissingDataError as problem:  # other experiments may have their data
-            click.echo(f"Error: {chosen}: {sentence(problem)}", err=True)
+            complain(f"Error: {chosen}: {sentence(problem)}")
             status = 1
             continue
         with figure_if_possible():

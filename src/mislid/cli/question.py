@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid._formatting import did_you_mean, visible
+from mislid._formatting import did_you_mean
 from mislid.cli.options import (
     FILE,
     WHOLE,
@@ -114,7 +114,7 @@ def _print_question(form: str, study: Study) -> None:
         "expected": None if settings.budget is None else study.budget_check().statement,
     }
     # The first and last labels reveal a wrong column.
-    labels = [visible(str(label)) for label in candidates.labels]
+    labels = list(map(str, candidates.labels))
     some = ", ".join(labels if len(labels) <= 4 else [*labels[:2], "...", labels[-1]])
     given = len(candidates.shown)
     d = 0 if candidates.features is None else candidates.features.shape[1]

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from mislid._formatting import shown
+from mislid._formatting import shown, visible
 from mislid.errors import (
     ConflictingTellError,
     CorruptStorageError,
@@ -84,7 +84,7 @@ def refusal(
     status: int, message: str, kind: str = "", headers: Mapping[str, str] | None = None, **more: str
 ) -> Response:
     """An error as JSON; its kind is the phrase of its HTTP status by default."""
-    error = {"kind": kind or HTTPStatus(status).phrase, "message": message, **more}
+    error = {"kind": kind or HTTPStatus(status).phrase, "message": visible(message), **more}
     return Response(packed({"error": error}), status, headers, "application/json")
 
 
@@ -107,7 +107,7 @@ def refused(problem: Exception) -> Response:
 @lru_cache(maxsize=100)
 def _log(words: str, minute: int) -> None:
     """Log a message at most once a minute: an unreachable storage is tried every second."""
-    LOG.error("%s", words)
+    LOG.error("%s", visible(words))
 
 
 async def content_of(request: Request) -> bytes:

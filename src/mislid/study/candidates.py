@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from mislid._formatting import did_you_mean, shown
-from mislid._validation import Labels, Matrix, as_array, as_labels, frozen, is_unicode
+from mislid._validation import (
+    LONGEST_LABEL,
+    Labels,
+    Matrix,
+    as_array,
+    as_labels,
+    frozen,
+    is_unicode,
+    refuse_controls,
+)
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import set_late
 from mislid.model import Model
@@ -302,17 +311,25 @@ def _refuse_names(names: Iterable[Any] | None, what: str) -> None:
         raise ProblemError(f"names must be left out where candidates are {what}: they have theirs")
 
 
+def _as_labels(labels: Iterable[Any], K: int) -> Labels:
+    known = as_labels(labels, K, "the labels of candidates")
+    for k, label in enumerate(known):
+        if isinstance(label, str):
+            refuse_controls(label, "the labels of candidates", LONGEST_LABEL, f" for arm {k}")
+    return known
+
+
 def _from_labels(labels: list[Any], fewest: int) -> Candidates:
     if len(labels) < fewest:
         raise ProblemError(f"candidates must be at least {fewest}; got {len(labels)}")
-    return Candidates(as_labels(labels, len(labels), "the labels of candidates"), None)
+    return Candidates(_as_labels(labels, len(labels)), None)
 
 
 def _from_table(
     labels: Iterable[Any], features: Any, columns: Iterable[Any] | None, fewest: int
 ) -> Candidates:
     given = as_array(features, "candidates", 2, "one row per arm and one column per feature")
-    known = as_labels(labels, given.shape[0], "the labels of candidates")
+    known = _as_labels(labels, given.shape[0])
     if len(given) >= min(fewest, 2) > 1:
         Model(given, math.inf)  # refuses invalid features
     called = None if columns is None else _as_columns(columns, given.shape[1])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mislid._formatting import shown
-from mislid._validation import as_text, fill
+from mislid._validation import LONGEST_NAME, as_line, fill
 from mislid.errors import (
     CorruptStorageError,
     DuplicatedStudyError,
@@ -511,4 +511,4 @@ def _given(storage: Address | None) -> Address:
 
 
 def _as_name(name: Any) -> str:
-    return as_text(name, "study_name")
+    return as_line(name, "study_name", LONGEST_NAME)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from mislid._formatting import shown
-from mislid._validation import as_count, as_number, as_text
+from mislid._validation import LONGEST_WORKER, as_count, as_line, as_number
 from mislid.errors import ProblemError
 from mislid.study.measurements import as_value
 from mislid.study.results import Trial
@@ -44,7 +44,7 @@ class Loop:
                 raise ProblemError(f"{name} must be callable; got {shown(function)}")
         _refuse_catch(catch)
         if worker is not None:  # check it before job numbers are appended
-            as_text(worker, "worker", "a name, or None")
+            as_line(worker, "worker", LONGEST_WORKER, "a name, or None")
         self.study, self.measure, self.catch, self.callbacks = study, measure, catch, callbacks
         self.worker, self.lease = worker, lease
         self.left = None if n_trials is None else as_count(n_trials, "n_trials", 0)

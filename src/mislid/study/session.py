@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mislid._formatting import shown
-from mislid._validation import as_count, as_number, as_text
+from mislid._validation import LONGEST_WORKER, as_count, as_line, as_number
 from mislid.engine import Engine, EventBatch
 from mislid.errors import ProblemError, StorageError, UnknownOutcomeError, UnknownTrialError
 from mislid.study import batches, events, rules
@@ -147,7 +147,7 @@ def as_order(
     if not plain or type(replicates) is not int or replicates != 1:
         limits = batches.as_limits(size or 0, max_candidates, max_per_candidate, replicates)
     if worker is not None:
-        as_text(worker, "worker", "a name, or None")
+        as_line(worker, "worker", LONGEST_WORKER, "a name, or None")
     if lease is not None:
         lease = as_number(lease, "lease", low=0, high=batches.LONGEST_LEASE, low_open=True)
     return Order(size, limits, worker, lease)

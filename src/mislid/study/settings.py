@@ -13,11 +13,12 @@ import numpy as np
 from mislid._formatting import shown
 from mislid._validation import (
     LARGEST_SEED,
+    LONGEST_REASON,
     Vector,
     as_costs,
     as_count,
+    as_line,
     as_number,
-    as_text,
     as_top_m,
     in_order,
     is_one_of,
@@ -345,7 +346,9 @@ def as_misspecification(value: Any, candidates: Candidates) -> tuple[float, bool
 
 def as_reason(reason: Any) -> str | None:
     """Check a user's reason, or None."""
-    return None if reason is None else as_text(reason, "reason", "a text, or None")
+    if reason is None:
+        return None
+    return as_line(reason, "reason", LONGEST_REASON, "a text, or None")
 
 
 def _one_of(value: Any, name: str, allowed: Iterable[str]) -> str:

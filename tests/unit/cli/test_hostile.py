@@ -2,6 +2,8 @@
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 import click
 import pytest
@@ -11,6 +13,7 @@ from mislid.cli import main
 from mislid.cli.app import app
 from mislid.engine.view import BLAME
 from mislid.errors import MislidError
+from mislid.study import create_study
 
 
 @pytest.mark.parametrize(
@@ -93,3 +96,38 @@ def test_expected_errors_are_one_sentence_and_mistakes_of_ours_are_not(raising) 
     assert (
         raising(problem) == f"Error: ZeroDivisionError: division by zero ({BLAME}, Coin.propose).\n"
     )
+
+
+ESCAPES = "\x1b[2K\x1b[1A\r\n\x9b\u202e"
+ESCAPED = r"\x1b[2K\x1b[1A\r\n\x9b\u202e"
+
+
+def is_plain(text: str) -> bool:
+    return all(line.isprintable() for line in text.split("\n"))
+
+
+def test_labels_of_foreign_logs_move_no_cursor(
+    folder: Path, study_command: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as old:
+        old.setattr("mislid.study.candidates.refuse_controls", lambda *_: None)
+        study = create_study(
+            study_name="s", candidates=["a", ESCAPES], m=1, noise=0.1, storage=folder / "lab.db"
+        )
+    study.add_observations([("a", 0.5), (ESCAPES, 0.9)] * 20)
+    with closing(sqlite3.connect(folder / "lab.db")) as file, file:
+        file.execute("UPDATE mislid_studies SET summary = NULL")
+    for words in (("status", "s"), ("result", "s"), ("ask", "s"), ("list",)):
+        done = study_command(*words)
+        assert done.status == 0, done
+        assert is_plain(done.out + done.err)
+        assert ESCAPED in done.out or words[0] in ("ask", "list")
+
+
+def test_errors_and_warnings_move_no_cursor(created: Call, raising) -> None:
+    assert raising(MislidError(f"not {ESCAPES}")) == f"Error: not {ESCAPED}.\n"
+    calls = [("ask", "s", "--worker", ESCAPES), ("status", ESCAPES), ("ask", "s", f"--{ESCAPES}")]
+    for words in calls:
+        done = created(*words)
+        assert done.status in (1, 2)
+        assert is_plain(done.err), done.err

@@ -11,8 +11,9 @@ import pytest
 
 import mislid
 from helpers.serving import MEANS, Site, new_study, running, tell_some
-from mislid.errors import ContradictedWarning
+from mislid.errors import ContradictedWarning, ProblemError, StorageError
 from mislid.forecast.evidence import estimate_rows
+from mislid.server.answers import refused
 from mislid.study import Study
 from mislid.study.storage import Storage, as_storage
 
@@ -123,3 +124,12 @@ def test_a_damaged_study_does_not_hide_others(site: Site, study: Study, tmp_path
         answer = site.get(f"{STUDY}{path}")
         assert answer.json()["error"]["kind"] == "CorruptStorageError"
         assert answer.status_code == 503
+
+
+def test_neither_the_log_nor_an_error_moves_a_cursor(caplog: pytest.LogCaptureFixture) -> None:
+    answered = refused(StorageError("\x1b[2K\r\n\u202e"))
+    assert answered.status_code == 503
+    assert r"\x1b[2K\r\n\u202e" in caplog.text
+    assert "\x1b" not in caplog.text
+    said = json.loads(bytes(refused(ProblemError("got \x1b[2K\n")).body))["error"]["message"]
+    assert said == r"got \x1b[2K\n"

@@ -1,6 +1,6 @@
 // Fills pages and keeps them up to date. Names and values become text, never markup.
 
-import { intervals } from "./charts.js";
+import { intervals, visible } from "./charts.js";
 
 const MEND = new Set(["corrected", "voided", "redeclared", "added", "retired", "contradicted"]);
 // What is shown besides the log, and after how many milliseconds it is asked for again.
@@ -43,7 +43,7 @@ function ago(seconds) {
 }
 
 function named(text) {
-  return make("bdi", { class: "name" }, String(text));
+  return make("bdi", { class: "name" }, visible(text));
 }
 
 function table(heads, rows, { marks = [], kind = "", left = [] } = {}) {

@@ -19,6 +19,16 @@ function html(name, attributes, ...parts) {
   return made;
 }
 
+// Controls, marks that turn text around, and line breaks, but for the joiners of scripts and emoji.
+const CONTROLS = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+export function visible(text) {
+  return String(text).replace(CONTROLS, (letter) => {
+    const code = letter.codePointAt(0).toString(16);
+    return code.length < 3 ? `\\x${code.padStart(2, "0")}` : code.length < 5 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
+  });
+}
+
 function short(text, most = 18) {
   const letters = [...String(text)];
   return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : String(text);
@@ -58,8 +68,8 @@ export function intervals(rows) {
   shown.forEach((one, at) => {
     const y = at * line + line / 2;
     const kind = one.in_answer ? " in" : "";
-    parts.push(draw("g", {}, draw("title", {}, `${one.label}: ${plain(one.mean)}, ${one.count} measurements`),
-      draw("text", { x: left - 10, y: y + 4, "text-anchor": "end", class: one.in_answer ? "strong" : null }, short(one.label)),
+    parts.push(draw("g", {}, draw("title", {}, `${visible(one.label)}: ${plain(one.mean)}, ${one.count} measurements`),
+      draw("text", { x: left - 10, y: y + 4, "text-anchor": "end", class: one.in_answer ? "strong" : null }, short(visible(one.label))),
       draw("line", { class: `bar${kind}`, x1: sx(one.lower), x2: sx(one.upper), y1: y, y2: y }),
       draw("circle", { class: `dot${kind}`, cx: sx(one.mean), cy: y, r: 5 })));
   });
