@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import mislid
+from faults.record import NAME
 from mislid.study import Study
 
-NAME = "s"
 # Candidate k has the mean k / 2, so that studies decide soon.
 FEATURES = {f"c{k}": [k / 2.0, 1.0 - (k % 3) / 5.0] for k in range(6)}
 NOISE = 0.3

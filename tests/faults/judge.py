@@ -8,8 +8,8 @@ from pathlib import Path
 
 import mislid
 from faults import checker
-from faults.calls import NAME
 from faults.checker import Model, Row, Violation
+from faults.record import NAME
 from faults.worker import digest
 from helpers.rows import rows_of
 from mislid.errors import MislidError

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+# The study that all clients use.
+NAME = "s"
 # What may come of a call. After "unknown" it is repeated.
 INTENT, OK, REFUSED, UNKNOWN = "intent", "ok", "refused", "unknown"
 

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from faults.checker import Row, read_sqlite
+from faults.record import NAME
 from mislid.study.storage import Log
 from mislid.study.storage.sql import SQLStorage
 
@@ -39,7 +40,7 @@ class Broken(SQLStorage):
 
 def resealed(rows: list[Row]) -> list[Row]:
     """Numbered and sealed in the order in which they are."""
-    found, seal = [], ""
+    found, seal = [], NAME
     for number, row in enumerate(rows, start=1):
         line = f"{seal}\n{number} {row.time!r} {row.kind} {row.body}"
         seal = hashlib.sha256(line.encode()).hexdigest()

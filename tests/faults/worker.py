@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import mislid
 from faults import record
-from faults.calls import FEATURES, MEAN, NAME, NEW, perform, value_of
-from faults.record import Operation, Record
+from faults.calls import FEATURES, MEAN, NEW, perform, value_of
+from faults.record import NAME, Operation, Record
 from helpers.rows import rows_of
 from mislid.errors import MislidError, StorageError, UnknownOutcomeError
 from mislid.forecast.evidence import estimate_rows

@@ -11,15 +11,15 @@ from mislid.study.storage import MemoryStorage
 
 
 def entries_of(study: Study) -> list[Entry]:
-    """As they are stored."""
-    return list(study._session.storage.read(study._session.key))
+    """As they are stored, sealed for a study called `forged`."""
+    return Chain("forged").seal(study._session.storage.read(study._session.key))
 
 
 def with_log(entries: Sequence[Entry], *, sealed: bool = False) -> Study:
     """A study with this log; with `sealed`, the seals are recomputed."""
     storage = MemoryStorage()
     plain = [Entry(one.sequence, one.time, one.kind, one.body) for one in entries]
-    log = Chain().seal(plain) if sealed else list(entries)
+    log = Chain("forged").seal(plain) if sealed else list(entries)
     storage._keys["forged"], storage._logs[1] = 1, log
     return Study(Session("forged", 1, storage))
 

@@ -3,9 +3,10 @@
 The state of a study is a function of its log. A log may come from an untrusted source, so every
 event is checked against the state before it.
 
-Every entry has a seal: the SHA-256 of the entry and of the previous seal, without a secret key.
-Changing, adding, dropping or swapping entries changes all later seals, including the last one, the
-head of the log. docs/reliability.md says which changes this detects.
+Every entry has a seal: the SHA-256 of the entry and of the previous seal, without a secret key. The
+first entry has the study's name in the place of a previous seal. Changing, adding, dropping or
+swapping entries changes all later seals, including the last one, the head of the log.
+docs/reliability.md says which changes this detects.
 """
 
 from __future__ import annotations
@@ -456,10 +457,10 @@ def _not_time(expires: Any) -> str | None:
 
 
 def seal_of(before: str, entry: Entry) -> str:
-    """The seal of an entry, given the seal of the previous one ("" for the first entry).
+    """The seal of an entry, given the seal of the previous one (the study's name for the first).
 
-    >>> seal_of("", Entry(1, 12.5, "told", '{"trial":0,"value":0.7}'))[:12]
-    '86b0ee57c5bf'
+    >>> seal_of("assay", Entry(1, 12.5, "told", '{"trial":0,"value":0.7}'))[:12]
+    'ce869dcad86a'
     """
     line = f"{before}\n{entry.sequence} {entry.time!r} {entry.kind} {entry.body}"
     return hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()
@@ -470,13 +471,16 @@ class Chain:
 
     Attributes
     ----------
+    name
+        Of the study, part of the first seal.
     sequence, head
         Number and seal of the last entry.
     first
-        Seal of the first entry: the study's identity, which its copies share.
+        Seal of the first entry: the study's identity, which copies of the same name share.
     """
 
-    def __init__(self, sequence: int = 0, head: str = "", first: str = "") -> None:
+    def __init__(self, name: str, sequence: int = 0, head: str = "", first: str = "") -> None:
+        self.name = name
         self.sequence, self.head, self.first = sequence, head, first
 
     def take_in(self, entries: Sequence[Entry]) -> Sequence[Entry]:
@@ -487,9 +491,11 @@ class Chain:
                     f"event {self.sequence + 1} of the study is missing, event {entry.sequence!r} "
                     "was found in its place"
                 )
-            seal = seal_of(self.head, entry)
+            seal = seal_of(self.head or self.name, entry)
             if entry.seal != seal:
                 found = "its seal is of something else" if entry.seal else "its seal is missing"
+                if entry.seal and entry.sequence == 1:
+                    found += ", such as a study of another name"
                 raise broken(
                     f"event {entry.sequence} of the study is not what was written: {found}"
                 )
@@ -500,7 +506,7 @@ class Chain:
         """Add seals to new entries."""
         sealed = []
         for entry in entries:
-            self._link(entry.sequence, seal_of(self.head, entry))
+            self._link(entry.sequence, seal_of(self.head or self.name, entry))
             sealed.append(entry._replace(seal=self.head))
         return sealed
 

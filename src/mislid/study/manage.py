@@ -161,7 +161,7 @@ def create_study(
     )
     name = f"study-{uuid.uuid4()}" if study_name is None else _as_name(study_name)
     place = as_storage(storage)
-    first = Chain().seal([entry_of(Event(1, time.time(), Created(settings, arms)))])
+    first = Chain(name).seal([entry_of(Event(1, time.time(), Created(settings, arms)))])
     rules = (_as_object(algorithm), _as_object(stopping))
     try:
         return Study(Session(name, _created(place, name, first), place, rules=rules))
@@ -341,6 +341,9 @@ def copy_study(
 ) -> None:
     """Copy a study's log to another storage or another name; the two studies are then independent.
 
+    The name is part of the seals: a copy under another name has other heads, and refuses trials
+    that were handed out before.
+
     Parameters
     ----------
     from_study_name, from_storage
@@ -368,8 +371,9 @@ def copy_study(
     """
     source = as_storage(_given(from_storage))
     target = as_storage(_given(to_storage))
-    entries = Chain().take_in(source.read(source.find(from_study_name)))
-    target.create(_as_name(from_study_name if to_study_name is None else to_study_name), entries)
+    name = _as_name(from_study_name if to_study_name is None else to_study_name)
+    entries = Chain(from_study_name).take_in(source.read(source.find(from_study_name)))
+    target.create(name, Chain(name).seal(entries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,7 +452,7 @@ def check_study(
     if given is not None and not (isinstance(given, str) and re.fullmatch("[0-9a-f]{64}", given)):
         raise ProblemError(f"head must have 64 digits of 0-9 and a-f; got {shown(given)}")
     place = as_storage(storage)
-    session, chain = Session(study_name, place.find(study_name), place), Chain()
+    session, chain = Session(study_name, place.find(study_name), place), Chain(study_name)
     problems, heads, entries = place.faults(session.key), set[str](), list[Entry]()
     try:
         entries = place.read(session.key)
@@ -460,7 +464,7 @@ def check_study(
         except CorruptStorageError as problem:
             problems.append(_brief(problem))
             # The next entry is checked against the stored seal of this one.
-            chain = Chain(entry.sequence, entry.seal, chain.first)
+            chain = Chain(study_name, entry.sequence, str(entry.seal), chain.first)
         heads.add(chain.head)
     if not problems:
         try:
@@ -499,7 +503,7 @@ def _checked_decision(session: Session, problems: list[str]) -> str:
 
 def _replayed_summary(place: Storage, name: str, key: int) -> StudySummary:
     state = StudyState()
-    for event in events_of(Chain().take_in(place.read(key))):
+    for event in events_of(Chain(name).take_in(place.read(key))):
         state.apply(event)
     return summary_of(name, state)
 

@@ -211,7 +211,7 @@ class Session:
 
     def _forget(self) -> None:
         """Reset the session; the next read replays the log from its beginning."""
-        self.state, self.chain = StudyState(), events.Chain()
+        self.state, self.chain = StudyState(), events.Chain(self.name)
         self._forget_rules()
 
     def _forget_rules(self) -> None:

@@ -968,4 +968,5 @@ class Study:
         CorruptStorageError
             If an event is missing or was changed.
         """
-        return list(events_of(Chain().take_in(self._session.storage.read(self._session.key))))
+        entries = self._session.storage.read(self._session.key)
+        return list(events_of(Chain(self.study_name).take_in(entries)))

@@ -149,7 +149,7 @@ def test_a_log_that_the_rules_would_not_have_written() -> None:
     other = asked._replace(arms=((asked.arms[0] + 1) % 4,))
     events[place] = events[place]._replace(fact=other)
     storage = MemoryStorage()
-    storage.create("s", Chain().seal([entry_of(event) for event in events]))
+    storage.create("s", Chain("s").seal([entry_of(event) for event in events]))
     copy = mislid.load_study(storage=storage)
     assert "diverged" in [warning.kind for warning in copy.warnings()]
     assert "diverged" not in [warning.kind for warning in study.warnings()]

@@ -11,7 +11,7 @@ import pytest
 
 import mislid
 from helpers.forgery import entries_of, entry, renumbered, with_log
-from mislid.errors import CorruptStorageError
+from mislid.errors import CorruptStorageError, UnknownTrialError
 from mislid.study import Study
 from mislid.study.events import Decided, Entry, Told
 from mislid.study.storage import MemoryStorage, Storage
@@ -206,3 +206,48 @@ class TestDatabase:
             other.commit()
         with pytest.raises(CorruptStorageError, match="event 11 must come next"):
             study.ask()
+
+
+class TestNames:
+    def test_swapped_names_are_noticed(self, tmp_path: Path) -> None:
+        file = tmp_path / "lab.db"
+        for name, value in (("a", 0.1), ("b", 0.9)):
+            study = mislid.create_study(
+                study_name=name, candidates=list(VALUES), m=1, noise=0.1, storage=file
+            )
+            study.add_observations([("good", value)])
+        with closing(sqlite3.connect(file)) as other, other:
+            for old, new in (("a", "x"), ("b", "a"), ("x", "b")):
+                other.execute("UPDATE mislid_studies SET name = ? WHERE name = ?", (new, old))
+        for name in "ab":
+            found = mislid.check_study(study_name=name, storage=file)
+            assert not found.ok
+            assert "study of another name" in found.problems[0]
+            with pytest.raises(CorruptStorageError, match="event 1 of the study is not what was"):
+                _ = mislid.load_study(study_name=name, storage=file).status
+            with pytest.raises(CorruptStorageError, match="event 1 of the study is not what was"):
+                mislid.copy_study(
+                    from_study_name=name, from_storage=file, to_storage=MemoryStorage()
+                )
+
+    def test_copies_hold_under_either_name(self) -> None:
+        lab, other = MemoryStorage(), MemoryStorage()
+        study = measured(lab)
+        trial = study.ask()
+        for place, name in ((other, "s"), (other, "t")):
+            mislid.copy_study(
+                from_study_name="s", from_storage=lab, to_storage=place, to_study_name=name
+            )
+        head = mislid.check_study(study_name="s", storage=lab).head
+        same = mislid.check_study(study_name="s", storage=other, head=head)
+        assert (same.ok, same.head) == (True, head)
+        renamed = mislid.check_study(study_name="t", storage=other)
+        assert renamed.ok
+        assert renamed.events == same.events
+        assert renamed.head != head
+        assert not mislid.check_study(study_name="t", storage=other, head=head).ok
+        mislid.load_study(study_name="s", storage=other).tell(trial, 0.5)
+        copy = mislid.load_study(study_name="t", storage=other)
+        with pytest.raises(UnknownTrialError, match="of a copy"):
+            copy.tell(trial, 0.5)
+        copy.tell(trial.id, 0.5)

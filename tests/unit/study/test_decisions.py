@@ -105,7 +105,9 @@ def test_a_replay_is_the_same_to_the_last_bit(algorithm: str) -> None:
     assert_same(*(memory_of(one._session.engine) for one in (study, again)))
     assert [trial.arm for trial in again.ask(5)] == [
         trial.arm
-        for trial in Study(Session("x", study._session.key, study._session.storage)).pending[-5:]
+        for trial in Study(
+            Session(study.study_name, study._session.key, study._session.storage)
+        ).pending[-5:]
     ]
 
 

@@ -171,7 +171,7 @@ def test_a_log_that_hides_a_contradiction_is_found_out() -> None:
     old = [event for event in study.events() if not isinstance(event.fact, Contradicted)]
     storage = MemoryStorage()
     entries = [entry_of(event)._replace(sequence=n) for n, event in enumerate(old, 1)]
-    storage.create("s", Chain().seal(entries))
+    storage.create("s", Chain("s").seal(entries))
     read = mislid.load_study(storage=storage)
     assert read.status == "contradicted"
     assert not read.result.proven
