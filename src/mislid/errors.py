@@ -81,7 +81,9 @@ class StorageError(MislidError):
 
 
 class CorruptStorageError(StorageError):
-    """The stored data are damaged."""
+    """The stored data are damaged: of one study, whose name is `study`, or all."""
+
+    study: str | None = None
 
 
 class UnknownOutcomeError(StorageError):

@@ -44,12 +44,16 @@ UNDECIDED, UNPROVEN, CONTRADICTED = 3, 3, 4
 def list_command(storage: Storage, form: str) -> None:
     """List the studies in a storage."""
     from mislid.study import StudySummary, list_studies
+    from mislid.study.results import DAMAGED
 
     lines = list_studies(storage=storage)
     if not lines:
         click.echo("There are no studies yet.", err=True)
     rows = []
     for line in lines:
+        if line.status == DAMAGED:
+            rows.append([line.name, line.status, *[None] * 7, NO_PROOF])
+            continue
         times = {"created": moment(line.created), "updated": moment(line.updated)}
         guarantee = "proven" if is_proven(line.status, line.stopping) else NO_PROOF
         rows.append([*(asdict(line) | times).values(), guarantee])

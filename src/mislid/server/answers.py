@@ -66,9 +66,11 @@ def event_json(entry: Entry) -> dict[str, object]:
     """
     try:
         body = json.loads(entry.body)
-    except (ValueError, RecursionError):
+        found = {"number": entry.sequence, "time": entry.time, "kind": entry.kind, "body": body}
+        packed(found)
+    except (ValueError, TypeError, RecursionError):
         raise CorruptStorageError(f"event {entry.sequence} of the study is damaged") from None
-    return {"number": entry.sequence, "time": entry.time, "kind": entry.kind, "body": body}
+    return found
 
 
 def answer(request: Request, content: bytes, media_type: str = "application/json") -> Response:
@@ -100,6 +102,8 @@ def refused(problem: Exception) -> Response:
         said = "the server failed; its log says more"
         return refusal(status, said, headers={"connection": "close"})
     said = "the storage failed: try again later, with the same key; the server's log says more"
+    if isinstance(problem, CorruptStorageError) and problem.study is not None:
+        said = f"study {shown(problem.study)} is damaged: the server's log says more"
     key = getattr(problem, "key", None)
     return refusal(status, said, type(problem).__name__, **({} if key is None else {"key": key}))
 

@@ -55,7 +55,9 @@ from mislid.server.answers import (
 from mislid.server.connections import MOST_CONNECTIONS, Patient
 from mislid.server.live import MOST_OF_CLIENT, MOST_STREAMS, QUICK, SLOW, Hub
 from mislid.study import Study, Trial
+from mislid.study.events import naming
 from mislid.study.manage import create_study, summary_of_line
+from mislid.study.results import DAMAGED
 from mislid.study.storage import Storage
 from mislid.study.storage.interface import Line
 
@@ -107,7 +109,7 @@ async def studies(request: Request) -> Response:
             try:
                 rows.append({"id": line.key, **asdict(summary_of_line(storage, line))})
             except CorruptStorageError:  # the others are still listed
-                rows.append({"id": line.key, "name": line.name, "status": "damaged"})
+                rows.append({"id": line.key, "name": line.name, "status": DAMAGED})
             except UnknownStudyError:
                 continue  # deleted meanwhile
         return rows
@@ -141,8 +143,9 @@ async def events(request: Request) -> Response:
     hub, line = hub_of(request), await line_of(request)
     if "text/event-stream" in request.headers.get("accept", ""):
         return _stream(request, hub, line)
-    entries = await hub.read(line.key, _after(request, 0), MOST_EVENTS)
-    return answer(request, packed({"events": [event_json(one) for one in entries]}))
+    with naming(line.name):
+        entries = await hub.read(line.key, _after(request, 0), MOST_EVENTS)
+        return answer(request, packed({"events": [event_json(one) for one in entries]}))
 
 
 def _stream(request: Request, hub: Hub, line: Line) -> Response:

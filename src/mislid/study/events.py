@@ -17,8 +17,10 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
+from mislid._formatting import shown
 from mislid.errors import CorruptStorageError
 from mislid.io import as_plain
 from mislid.study.candidates import Candidates
@@ -175,7 +177,7 @@ _UNBOUNDED: dict[type[Any], tuple[str, ...]] = {
     Redeclared: ("misspecification",),
 }
 # Exceptions that reading an invalid event may raise.
-_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError)
 # Entries whose bodies are parsed at once.
 _AT_ONCE = 1_000
 # States of trials that can be told.
@@ -259,9 +261,9 @@ def event_of(entry: Entry) -> Event:
     try:
         return _event(entry, json.loads(entry.body))
     except _UNREADABLE:
-        shown = f"{entry.kind} {entry.body}"[:80]
+        found = f"{entry.kind} {entry.body}"[:80]
         raise CorruptStorageError(
-            f"event {entry.sequence} of the study cannot be read, {shown!r}: restore the storage "
+            f"event {entry.sequence} of the study cannot be read, {found!r}: restore the storage "
             "from a backup"
         ) from None
 
@@ -514,6 +516,17 @@ class Chain:
         self.sequence, self.head, self.first = sequence, seal, self.first or seal
 
 
+@contextmanager
+def naming(study: str) -> Iterator[None]:
+    """Name the study in errors about its rows."""
+    try:
+        yield
+    except CorruptStorageError as problem:
+        named = CorruptStorageError(f"study {shown(study)} is damaged: {problem}")
+        named.study = study
+        raise named from problem
+
+
 def broken(found: str) -> CorruptStorageError:
     """The error for a log that was changed.
 
@@ -579,9 +592,11 @@ def refuse_holes(after: int, until: int, entries: Sequence[Entry]) -> None:
     CorruptStorageError
         If an entry is missing.
     """
-    missing = set(range(after + 1, until + 1)).difference(entry.sequence for entry in entries)
-    if missing:
-        raise broken(f"event {min(missing)} of the study is missing")
+    for place, entry in enumerate(entries, start=after + 1):
+        if entry.sequence != place:
+            raise broken(f"event {place} of the study is missing")
+    if after + len(entries) < until:
+        raise broken(f"event {after + len(entries) + 1} of the study is missing")
 
 
 class Log(ABC):

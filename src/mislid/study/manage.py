@@ -24,8 +24,8 @@ from mislid.errors import (
 )
 from mislid.study.assumption_tests import in_words
 from mislid.study.candidates import as_candidates, as_intended
-from mislid.study.events import Chain, Created, Entry, Event, entry_of, events_of
-from mislid.study.results import PlainRecord, StudySummary
+from mislid.study.events import Chain, Created, Entry, Event, entry_of, events_of, naming
+from mislid.study.results import DAMAGED, PlainRecord, StudySummary
 from mislid.study.rules import cannot_be_known, unconfirmed
 from mislid.study.session import Session
 from mislid.study.settings import as_settings, refuse_other_rules, refuse_others
@@ -268,7 +268,8 @@ def list_studies(*, storage: Address) -> list[StudySummary]:
     Returns
     -------
     list of StudySummary
-        The summaries, in alphabetical order of the names.
+        The summaries, in alphabetical order of the names. A study whose log cannot be read has the
+        status "damaged", and zeros; `check_study` says why.
 
     Raises
     ------
@@ -295,6 +296,8 @@ def list_studies(*, storage: Address) -> list[StudySummary]:
             summaries.append(summary_of_line(place, line))
         except UnknownStudyError:
             continue  # deleted since the list was read
+        except CorruptStorageError:  # the others are still listed
+            summaries.append(StudySummary(line.name, DAMAGED, 0, 0, 0, 0, 0.0, 0.0, ""))
     return summaries
 
 
@@ -372,7 +375,8 @@ def copy_study(
     source = as_storage(_given(from_storage))
     target = as_storage(_given(to_storage))
     name = _as_name(from_study_name if to_study_name is None else to_study_name)
-    entries = Chain(from_study_name).take_in(source.read(source.find(from_study_name)))
+    with naming(from_study_name):
+        entries = Chain(from_study_name).take_in(source.read(source.find(from_study_name)))
     target.create(name, Chain(name).seal(entries))
 
 
@@ -469,6 +473,7 @@ def check_study(
     if not problems:
         try:
             session.take_in(events_of(entries))
+            _ = session.state.roster  # refuses an empty log
         except MislidError as problem:
             problems.append(_brief(problem))
     if head is not None and head not in heads:
@@ -486,8 +491,11 @@ def _brief(problem: MislidError) -> str:
 def _checked_decision(session: Session, problems: list[str]) -> str:
     """The check's result for the decision; appends problems of the decision and the summary."""
     state = session.state
-    (line,) = (line for line in session.storage.lines() if line.key == session.key)
-    listed = read_summary(line.name, state.sequence, line.summary)
+    listed = next(
+        read_summary(line.name, state.sequence, line.summary)
+        for line in session.storage.lines()
+        if line.name == session.name
+    )
     if listed is not None and listed != summary_of(session.name, state):
         problems.append("the list of studies says something else than the log")
     if state.decision is None:
@@ -503,9 +511,10 @@ def _checked_decision(session: Session, problems: list[str]) -> str:
 
 def _replayed_summary(place: Storage, name: str, key: int) -> StudySummary:
     state = StudyState()
-    for event in events_of(Chain(name).take_in(place.read(key))):
-        state.apply(event)
-    return summary_of(name, state)
+    with naming(name):
+        for event in events_of(Chain(name).take_in(place.read(key))):
+            state.apply(event)
+        return summary_of(name, state)
 
 
 def _given(storage: Address | None) -> Address:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Label = str | int
 RUNNING, DECIDED, CONTRADICTED = "running", "decided", "contradicted"
+DAMAGED = "damaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class StudySummary:
     Attributes
     ----------
     name, status
-        The study's name, and "running", "decided" or "contradicted".
+        The study's name, and "running", "decided", "contradicted" or "damaged".
     m, candidates
         Number of best candidates to find, and number of candidates.
     observations, pending

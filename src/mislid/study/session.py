@@ -226,11 +226,13 @@ class Session:
         """The state after all current events of the log."""
         with self.alone:
             try:
-                more = True
-                while more:
-                    entries = self.storage.read(self.key, self.state.sequence, _AT_ONCE)
-                    more = len(entries) == _AT_ONCE
-                    self._read(entries)
+                with events.naming(self.name):
+                    more = True
+                    while more:
+                        entries = self.storage.read(self.key, self.state.sequence, _AT_ONCE)
+                        more = len(entries) == _AT_ONCE
+                        self._read(entries)
+                    _ = self.state.roster  # refuses an empty log
             except BaseException:
                 self._forget()
                 raise
@@ -505,7 +507,7 @@ class Session:
         """Lock the log and append the facts; False if `many` new events must be read first."""
         added, done = list[events.Entry](), False
         try:
-            with self.storage.locked(self.key) as log:
+            with events.naming(self.name), self.storage.locked(self.key) as log:
                 entries = log.read(self.state.sequence, many)
                 if len(entries) == many:
                     return False

@@ -12,7 +12,7 @@ from mislid.errors import ContradictedWarning, ImplausibleValueWarning, ProblemE
 from mislid.study import measurements, roster
 from mislid.study.assumption_tests import in_words
 from mislid.study.candidates import Candidates, as_candidates
-from mislid.study.events import Chain, Event, Fact, events_of
+from mislid.study.events import Chain, Event, Fact, events_of, naming
 from mislid.study.results import CONTRADICTED, Label, StudyResult, Trial, as_trial_id, result_of
 from mislid.study.session import Session, as_order, request_of
 from mislid.study.settings import Settings
@@ -968,5 +968,6 @@ class Study:
         CorruptStorageError
             If an event is missing or was changed.
         """
-        entries = self._session.storage.read(self._session.key)
-        return list(events_of(Chain(self.study_name).take_in(entries)))
+        with naming(self.study_name):
+            entries = self._session.storage.read(self._session.key)
+            return list(events_of(Chain(self.study_name).take_in(entries)))

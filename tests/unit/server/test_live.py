@@ -53,7 +53,9 @@ def test_a_log_that_was_put_back_is_read_again(site: Site, study: Study, tmp_pat
     assert (state["events"], state["state"]["samples"]) == (3, 1)
     with closing(sqlite3.connect(tmp_path / "lab.db")) as file, file:
         file.execute("UPDATE mislid_studies SET name = 'other'")
-    assert site.json(STUDY)["state"]["study"] == "other"
+    answer = site.get(STUDY)  # not the state that is in memory under the old name
+    assert answer.status_code == 503
+    assert answer.json()["error"]["message"].startswith("study 'other' is damaged")
 
 
 def test_a_deleted_study_ends_its_streams(site: Site, study: Study, storage: Storage) -> None:

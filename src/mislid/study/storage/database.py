@@ -17,6 +17,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,8 @@ class Database:
         def prepare(connection: Any, _record: Any) -> None:
             self._watch.refuse_replaced()
             connection.isolation_level = None  # transactions begin in `begin` below
+            # Bytes that are not UTF-8 do not hide other rows; seals do not fit them.
+            connection.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
             connection.execute("PRAGMA synchronous=FULL")  # some builds have a weaker default
             # Protect against malicious files: no function calls from the schema, no huge values.
             connection.execute("PRAGMA trusted_schema = OFF")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection
 
 import mislid
+from mislid._formatting import shown
 from mislid._validation import as_text
 from mislid.errors import StorageError
-from mislid.study.events import Entry, Log, refuse_gap, refuse_holes
+from mislid.study.events import Entry, Log, broken, refuse_gap, refuse_holes
 from mislid.study.storage.database import TIMEOUT, Database, translated
 from mislid.study.storage.interface import Line, Storage, name_taken_error, study_deleted_error
 from mislid.study.storage.schema_check import refuse_strange
@@ -85,25 +87,26 @@ class SQLStorage(Storage):
     def lines(self) -> list[Line]:
         columns = (STUDIES.c.name, STUDIES.c.key, STUDIES.c.last, STUDIES.c.summary)
         with self._database.connected() as connection:
-            return sorted(Line(*row) for row in connection.execute(sa.select(*columns)))
+            rows = connection.execute(sa.select(*columns)).all()
+        return sorted((_line(*row) for row in rows), key=lambda line: (line.name, line.key))
 
     def read(self, key: int, after: int = 0, most: int | None = None) -> list[Entry]:
         known = sa.select(STUDIES.c.last).where(STUDIES.c.key == key)
         with self._database.connected() as connection:
-            last = connection.execute(known).scalar_one_or_none()
-            if last is None:
+            found = connection.execute(known).first()
+            if found is None:
                 raise study_deleted_error()
-            return _entries(connection, key, after, int(last), most)
+            return _entries(connection, key, after, _as_last(found[0]), most)
 
     @contextmanager
     def locked(self, key: int) -> Iterator[Log]:
         with self._database.connected(writing=True) as connection:
             columns = [STUDIES.c.last] if self._database.is_sqlite else [STUDIES.c.last, _NOW]
             row = sa.select(*columns).where(STUDIES.c.key == key).with_for_update()
-            found = connection.execute(row).one_or_none()
+            found = connection.execute(row).first()
             if found is None:
                 raise study_deleted_error()
-            yield _SQLLog(connection, key, *found)
+            yield _SQLLog(connection, key, _as_last(found[0]), *found[1:])
 
     def delete(self, key: int) -> None:
         with self._database.connected(writing=True) as connection:
@@ -155,6 +158,22 @@ class _SQLLog(Log):
             .where(STUDIES.c.key == self.key)
             .values(last=self.last, summary=summary)
         )
+
+
+def _line(name: Any, key: Any, last: Any, summary: Any) -> Line:
+    """A row of studies; SQLite has values of any type in any column."""
+    return Line(
+        name if isinstance(name, str) else shown(name),
+        key if isinstance(key, int) else -1,  # which no study has
+        last if isinstance(last, int) else 0,
+        summary if isinstance(summary, str) else None,
+    )
+
+
+def _as_last(last: Any) -> int:
+    if not isinstance(last, int) or last < 0:
+        raise broken(f"the study's number of events is {shown(last)}")
+    return last
 
 
 def _insert(connection: Connection, key: int, entries: Sequence[Entry]) -> None:
