@@ -252,8 +252,7 @@ def load_study(
         study_name = names[0]
     rules = (_as_object(algorithm), _as_object(stopping))
     study = Study(Session(study_name, place.find(study_name), place, rules=rules))
-    if algorithm is not None or stopping is not None:
-        refuse_other_rules(study_name, study._now().settings, algorithm, stopping)
+    refuse_other_rules(study_name, study._now().settings, algorithm, stopping)
     return study
 
 

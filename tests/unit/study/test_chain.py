@@ -224,7 +224,7 @@ class TestNames:
             assert not found.ok
             assert "study of another name" in found.problems[0]
             with pytest.raises(CorruptStorageError, match="event 1 of the study is not what was"):
-                _ = mislid.load_study(study_name=name, storage=file).status
+                mislid.load_study(study_name=name, storage=file)
             with pytest.raises(CorruptStorageError, match="event 1 of the study is not what was"):
                 mislid.copy_study(
                     from_study_name=name, from_storage=file, to_storage=MemoryStorage()

@@ -127,7 +127,7 @@ class TestTelling:
     def test_a_trial_that_was_not_asked(self, trial: int) -> None:
         storage = MemoryStorage()
         new_study(storage)
-        opened = mislid.load_study(study_name="s", storage=storage)  # has read nothing yet
+        opened = mislid.load_study(study_name="s", storage=storage)
         with pytest.raises(UnknownTrialError, match=f"none so far; got {trial}"):
             opened.tell(trial, 0.5)
 

@@ -168,7 +168,7 @@ def test_a_sick_study_is_named(
     name, place = line.name, str(lab)
     assert line.status == "damaged"
     with pytest.raises(CorruptStorageError) as raised:
-        _ = mislid.load_study(study_name=name, storage=storage).status
+        mislid.load_study(study_name=name, storage=storage)
     said = str(raised.value)
     assert said.startswith(f"study {name!r} is damaged: ") or len(name) > 50
     assert "\n" not in said
