@@ -80,7 +80,9 @@ def _cell(value: Any) -> Any:
 
 
 def as_table(rows: Iterable[Sequence[Any]], texts: int) -> str:
-    """Aligned columns: the first `texts` of them left, the others right. Control characters are escaped.
+    """Aligned columns: the first `texts` of them left, the others right.
+
+    Control characters are escaped.
 
     >>> print(as_table([("arm", "mean"), ("C33", 0.9), ("x", None)], texts=1))
     arm  mean
